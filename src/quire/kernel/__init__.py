@@ -1,0 +1,34 @@
+"""Pure building blocks every context may use: errors, ids, canonical hashing, clock. Stdlib and RFC 8785 only."""
+
+from quire.kernel.canonical import canonical_json, sha256_of
+from quire.kernel.clock import Clock, SystemClock
+from quire.kernel.errors import (
+    ConflictError,
+    ForbiddenError,
+    InvalidInputError,
+    NotFoundError,
+    QuireError,
+    RateLimitedError,
+    TooLargeError,
+    UnauthenticatedError,
+    UnavailableError,
+)
+from quire.kernel.ids import is_uuid, new_uuid7
+
+__all__ = [
+    "Clock",
+    "ConflictError",
+    "ForbiddenError",
+    "InvalidInputError",
+    "NotFoundError",
+    "QuireError",
+    "RateLimitedError",
+    "SystemClock",
+    "TooLargeError",
+    "UnauthenticatedError",
+    "UnavailableError",
+    "canonical_json",
+    "is_uuid",
+    "new_uuid7",
+    "sha256_of",
+]

@@ -1,0 +1,1 @@
+"""Process plumbing and shared adapters: settings, database, storage, telemetry, auth, HTTP, shutdown."""

@@ -1,0 +1,98 @@
+"""The one door to Postgres: a small asyncpg pool with a timeout on everything."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
+
+import asyncpg
+
+from quire.kernel import UnavailableError
+
+if TYPE_CHECKING:
+    Connection = asyncpg.pool.PoolConnectionProxy[asyncpg.Record]
+else:
+    Connection = asyncpg.pool.PoolConnectionProxy
+
+ACQUIRE_TIMEOUT_SECONDS = 10.0
+CONNECT_TIMEOUT_SECONDS = 10.0
+
+# What a lost, refused or restarting server raises; all of it is worth another try.
+UNREACHABLE = (
+    OSError,
+    asyncio.TimeoutError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.TooManyConnectionsError,
+)
+
+
+class DatabaseUnavailableError(UnavailableError):
+    code = "DATABASE_UNAVAILABLE"
+    title = "The database cannot be reached"
+
+
+class Database:
+    """A pool, opened once a process. Statements are autocommit unless inside `transaction()`."""
+
+    def __init__(self, pool: asyncpg.Pool[asyncpg.Record]) -> None:
+        self._pool = pool
+
+    @classmethod
+    async def open(
+        cls, dsn: str, *, pool_max: int = 10, statement_timeout_seconds: float = 15.0, application: str = "quire"
+    ) -> Database:
+        try:
+            pool = await asyncpg.create_pool(
+                dsn,
+                min_size=1,
+                max_size=pool_max,
+                timeout=CONNECT_TIMEOUT_SECONDS,
+                command_timeout=statement_timeout_seconds,
+                init=prepare_connection,
+                server_settings={
+                    "application_name": application,
+                    "timezone": "UTC",
+                    "idle_in_transaction_session_timeout": "30s",
+                    # A JIT compile costs more than any statement here takes.
+                    "jit": "off",
+                },
+            )
+        except UNREACHABLE as error:
+            raise DatabaseUnavailableError(f"cannot connect: {type(error).__name__}") from error
+        return cls(pool)
+
+    async def close(self, timeout_seconds: float = 5.0) -> None:
+        try:
+            await asyncio.wait_for(self._pool.close(), timeout_seconds)
+        except (TimeoutError, asyncio.TimeoutError):
+            self._pool.terminate()
+
+    @contextlib.asynccontextmanager
+    async def acquire(self) -> AsyncIterator[Connection]:
+        """A connection for one or a few autocommit statements. Lost servers surface as DatabaseUnavailableError."""
+        try:
+            async with self._pool.acquire(timeout=ACQUIRE_TIMEOUT_SECONDS) as connection:
+                yield connection
+        except UNREACHABLE as error:
+            raise DatabaseUnavailableError(f"database: {type(error).__name__}") from error
+
+    @contextlib.asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Connection]:
+        async with self.acquire() as connection, connection.transaction():
+            yield connection
+
+    async def ping(self) -> None:
+        async with self.acquire() as connection:
+            await connection.execute("SELECT 1")
+
+
+async def prepare_connection(connection: asyncpg.Connection[asyncpg.Record]) -> None:
+    """JSON columns travel as Python values; also used by the listener's and heartbeat's own connections."""
+    await connection.set_type_codec("jsonb", encoder=json.dumps, decoder=json.loads, schema="pg_catalog")
