@@ -1,0 +1,46 @@
+"""Who calls, and what they may do. Pure: it knows nothing of tokens, HTTP or the database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from quire.kernel import ForbiddenError
+
+Role = Literal["user", "operator", "admin"]
+
+# Each role may do what the ones before it may.
+ROLES: tuple[Role, ...] = ("user", "operator", "admin")
+
+# Manages tenants and acts across them; only the first admin token has it by default.
+PLATFORM_SCOPE = "platform"
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    token_id: str
+    user: str
+    tenant_id: str
+    role: Role
+    scopes: frozenset[str] = frozenset()
+
+    @property
+    def id(self) -> str:
+        """Stable across token rotation: the same user of the same tenant is the same caller."""
+        return f"{self.tenant_id}/{self.user}"
+
+    def has_role(self, role: Role) -> bool:
+        return ROLES.index(self.role) >= ROLES.index(role)
+
+    def has_scope(self, scope: str) -> bool:
+        return scope in self.scopes
+
+
+def require_role(principal: Principal, role: Role) -> None:
+    if not principal.has_role(role):
+        raise ForbiddenError(f"this needs the role {role}", code="ROLE_REQUIRED")
+
+
+def require_scope(principal: Principal, scope: str) -> None:
+    if not principal.has_scope(scope):
+        raise ForbiddenError(f"this needs the scope {scope}", code="SCOPE_REQUIRED")
