@@ -1,5 +1,7 @@
-"""Principals, API tokens and tenants."""
+"""Principals, API tokens and tenants. Revocations and disabled tenants take effect within five seconds."""
 
+from quire.runtime.auth.admin_token import ensure_admin_token
+from quire.runtime.auth.authenticator import Authenticator, TokenAuthenticator
 from quire.runtime.auth.principal import (
     PLATFORM_SCOPE,
     ROLES,
@@ -8,5 +10,24 @@ from quire.runtime.auth.principal import (
     require_role,
     require_scope,
 )
+from quire.runtime.auth.tenant_store import Tenant, TenantStore
+from quire.runtime.auth.token_store import TokenGrant, TokenRecord, TokenStore
+from quire.runtime.auth.usage_recorder import UsageRecorder
 
-__all__ = ["PLATFORM_SCOPE", "ROLES", "Principal", "Role", "require_role", "require_scope"]
+__all__ = [
+    "PLATFORM_SCOPE",
+    "ROLES",
+    "Authenticator",
+    "Principal",
+    "Role",
+    "Tenant",
+    "TenantStore",
+    "TokenAuthenticator",
+    "TokenGrant",
+    "TokenRecord",
+    "TokenStore",
+    "UsageRecorder",
+    "ensure_admin_token",
+    "require_role",
+    "require_scope",
+]
