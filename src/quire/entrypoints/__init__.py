@@ -1,0 +1,1 @@
+"""Where processes begin: command line, API, worker. The only place that names concrete adapters."""

@@ -1,0 +1,113 @@
+"""Brings a database to a schema version through Alembic. Two starters never migrate at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import asyncpg
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, NullPool
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+import quire
+from quire.kernel import UnavailableError
+from quire.runtime.database import CONNECT_TIMEOUT_SECONDS, UNREACHABLE, DatabaseUnavailableError
+
+LOCK_WAIT_SECONDS = 120.0
+_LOCK_POLL_SECONDS = 0.1
+# "quire" in ASCII; an advisory lock's number means the same to every process of one database.
+_LOCK_KEY = int.from_bytes(b"quire")
+
+
+class MigrationBusyError(UnavailableError):
+    code = "MIGRATION_BUSY"
+    title = "Another process is migrating the database"
+
+
+async def migrate(dsn: str, revision: str = "head") -> str:
+    """Upgrades and returns the revision. Needs a direct DSN: a transaction-mode pooler loses the lock."""
+    async with _migration_lock(dsn), _connect(dsn) as engine, engine.connect() as connection:
+        await connection.run_sync(_upgrade, revision)
+        return await connection.run_sync(_current) or "empty"
+
+
+async def current_revision(dsn: str) -> str | None:
+    async with _connect(dsn) as engine, engine.connect() as connection:
+        return await connection.run_sync(_current)
+
+
+def head_revision() -> str:
+    return ScriptDirectory.from_config(_config()).get_current_head() or "empty"
+
+
+def open_engine(dsn: str) -> AsyncEngine:
+    scheme, _, rest = dsn.partition("://")
+    if scheme not in ("postgres", "postgresql"):
+        raise DatabaseUnavailableError("DATABASE_URL must begin with postgresql://")
+    return create_async_engine(f"postgresql+asyncpg://{rest}", poolclass=NullPool)
+
+
+def migrations_dir() -> Path:
+    """Inside an installed package, or at the root of a checkout."""
+    package = Path(quire.__file__).parent
+    packaged = package / "_data" / "migrations"
+    return packaged if packaged.exists() else package.parents[1] / "migrations"
+
+
+def _config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(migrations_dir()).replace("%", "%%"))
+    return config
+
+
+def _upgrade(connection: Connection, revision: str) -> None:
+    config = _config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, revision)
+    connection.commit()
+
+
+def _current(connection: Connection) -> str | None:
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+@asynccontextmanager
+async def _connect(dsn: str) -> AsyncIterator[AsyncEngine]:
+    engine = open_engine(dsn)
+    try:
+        yield engine
+    except UNREACHABLE as error:
+        raise DatabaseUnavailableError(f"cannot migrate: {type(error).__name__}") from error
+    finally:
+        await engine.dispose()
+
+
+@asynccontextmanager
+async def _migration_lock(dsn: str) -> AsyncIterator[None]:
+    """On a connection of its own, so that a migration may commit in between (CREATE INDEX CONCURRENTLY)."""
+    try:
+        connection = await asyncpg.connect(dsn, timeout=CONNECT_TIMEOUT_SECONDS)
+    except UNREACHABLE as error:
+        raise DatabaseUnavailableError(f"cannot connect: {type(error).__name__}") from error
+    try:
+        await _take_lock(connection)
+        yield
+    finally:
+        await connection.close()
+
+
+async def _take_lock(connection: asyncpg.Connection[asyncpg.Record]) -> None:
+    # Asking again beats waiting inside the server: a waiting statement holds a snapshot, and an index built
+    # concurrently by the lock's owner would wait for that snapshot in turn.
+    deadline = time.monotonic() + LOCK_WAIT_SECONDS
+    while not await connection.fetchval("SELECT pg_try_advisory_lock($1)", _LOCK_KEY):
+        if time.monotonic() > deadline:
+            raise MigrationBusyError(f"waited {LOCK_WAIT_SECONDS:.0f} s for it")
+        await asyncio.sleep(_LOCK_POLL_SECONDS)
