@@ -57,7 +57,7 @@ class EmbeddedPostgres:
 
     @property
     def pid(self) -> int:
-        """The postmaster's pid; fault tests kill it."""
+        """The postmaster's pid. Whoever kills it waits for `process` before the next `start()`."""
         if self.process is None:
             raise EmbeddedPostgresError("the server was not started")
         return self.process.pid
