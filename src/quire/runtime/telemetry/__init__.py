@@ -8,6 +8,7 @@ from quire.runtime.settings import Settings
 from quire.runtime.telemetry.logs import configure_logs
 from quire.runtime.telemetry.metrics import REGISTRY, render_metrics
 from quire.runtime.telemetry.metrics_server import MetricsServer, start_metrics_server
+from quire.runtime.telemetry.readiness import DatabaseReadiness
 from quire.runtime.telemetry.trace import Span, current_trace_id, current_traceparent, start_span
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "REGISTRY",
+    "DatabaseReadiness",
     "MetricsServer",
     "Span",
     "configure_telemetry",

@@ -1,0 +1,105 @@
+"""Assembles the HTTP application: middlewares in one order, routers passed in, closed by default."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, partial
+
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute, iter_route_contexts
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+
+import quire
+from quire.runtime.auth import Authenticator
+from quire.runtime.http.authentication import Authentication, OpenRoutes
+from quire.runtime.http.body_limit import BodyLimit, BodyLimitRule
+from quire.runtime.http.error_boundary import ErrorBoundary
+from quire.runtime.http.exception_handlers import install_exception_handlers
+from quire.runtime.http.openapi_document import openapi_document
+from quire.runtime.http.openapi_route import openapi_route
+from quire.runtime.http.rate_limit import RateLimit
+from quire.runtime.http.request_context import RequestContext
+from quire.runtime.http.request_metrics import RequestMetrics
+from quire.runtime.http.security_headers import SecurityHeaders
+from quire.runtime.http.strict_json import StrictRoute
+from quire.runtime.settings import Settings
+
+EXPOSED_HEADERS = ("X-Request-Id", "traceparent", "Retry-After", "RateLimit-Remaining", "RateLimit-Reset")
+
+
+def build_http_app(
+    settings: Settings,
+    *,
+    authenticator: Authenticator,
+    routers: Sequence[APIRouter],
+    open_routers: Sequence[APIRouter] = (),
+    body_limits: Sequence[BodyLimitRule] = (),
+) -> FastAPI:
+    """Routes of `routers` are reached with a principal only; those of `open_routers` check callers themselves."""
+    opened = [*open_routers, openapi_route()]
+    open_routes = OpenRoutes(route for router in opened for route in router.routes)
+    app = FastAPI(
+        title="Quire",
+        version=quire.__version__,
+        description="Document work that must finish, exactly once.",
+        # Documentation pages would load their assets from elsewhere.
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+        middleware=_middlewares(settings, authenticator, open_routes, body_limits),
+    )
+    install_exception_handlers(app)
+    for router in (*opened, *routers):
+        _refuse_lax_routes(router)
+        app.include_router(router)
+    app.openapi = cache(partial(openapi_document, app, open_routes.operations))  # type: ignore[method-assign]
+    return app
+
+
+def _middlewares(
+    settings: Settings,
+    authenticator: Authenticator,
+    open_routes: OpenRoutes,
+    body_limits: Sequence[BodyLimitRule],
+) -> list[Middleware]:
+    """From the outside in: a name and a measure for every request, then errors become answers, then the
+    gates, with a stranger refused before anything is read from them."""
+    gates = [
+        Middleware(Authentication, authenticator=authenticator, open_routes=open_routes),
+        Middleware(BodyLimit, default_bytes=settings.max_body_bytes, rules=body_limits),
+    ]
+    if settings.rate_limit_per_minute:
+        gates.insert(1, Middleware(RateLimit, per_minute=settings.rate_limit_per_minute))
+    return [
+        Middleware(RequestContext),
+        Middleware(RequestMetrics),
+        Middleware(SecurityHeaders),
+        *_cors(settings),
+        Middleware(ErrorBoundary),
+        *gates,
+    ]
+
+
+def _cors(settings: Settings) -> list[Middleware]:
+    origins = [origin.strip() for origin in settings.cors_origins.split(",") if origin.strip()]
+    if not origins:
+        return []
+    return [
+        Middleware(
+            CORSMiddleware,
+            allow_origins=origins,
+            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+            allow_headers=["Authorization", "Content-Type", "X-Request-Id", "traceparent"],
+            expose_headers=EXPOSED_HEADERS,
+        )
+    ]
+
+
+def _refuse_lax_routes(router: APIRouter) -> None:
+    for context in iter_route_contexts(router.routes):
+        route = context.original_route
+        if isinstance(route, APIRoute) and route.body_field and not isinstance(route, StrictRoute):
+            raise TypeError(f"{route.path}: make its router with APIRouter(route_class=StrictRoute)")
