@@ -36,7 +36,7 @@ def build_http_app(
     open_routers: Sequence[APIRouter] = (),
     body_limits: Sequence[BodyLimitRule] = (),
 ) -> FastAPI:
-    """Routes of `routers` are reached with a principal only; those of `open_routers` check callers themselves."""
+    """Routes of `routers` are reached with a principal only; those of `open_routers` check theirs."""
     opened = [*open_routers, openapi_route()]
     open_routes = OpenRoutes(route for router in opened for route in router.routes)
     app = FastAPI(

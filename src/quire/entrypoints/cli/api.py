@@ -1,0 +1,80 @@
+"""`quire api`: serves the HTTP API until a signal. The first finishes what runs, a second does not."""
+
+from __future__ import annotations
+
+import socket
+from types import FrameType
+from typing import Annotated
+
+import structlog
+import typer
+import uvicorn
+import uvloop
+from fastapi import FastAPI
+
+from quire.entrypoints.api import open_api
+from quire.entrypoints.cli.exit_code import exit_on_error
+from quire.runtime.settings import Settings, load_settings
+from quire.runtime.telemetry import configure_telemetry
+
+# Less than a supervisor's patience: a long poll that is cut here still ends with a closed pool.
+DRAIN_SECONDS = 10
+
+log = structlog.get_logger(__name__)
+
+
+def api(
+    host: Annotated[str | None, typer.Option(help="Address to bind. Default: QUIRE_HOST.")] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port to bind; 0 takes a free one. Default: QUIRE_PORT.")
+    ] = None,
+) -> None:
+    """Serve the HTTP API."""
+    given = {"QUIRE_HOST": host, "QUIRE_PORT": port}
+    with exit_on_error():
+        settings = load_settings(**{name: value for name, value in given.items() if value is not None})
+        exporter = configure_telemetry(settings, process="api")
+        try:
+            uvloop.run(serve_api(settings))
+        finally:
+            if exporter is not None:
+                exporter.close()
+
+
+async def serve_api(settings: Settings) -> None:
+    with _bind(settings) as listener:
+        url = _url(settings, listener)
+        async with open_api(settings, url if not settings.public_url else "") as app:
+            log.info("api_listening", url=url)
+            await GracefulServer(_config(app)).serve(sockets=[listener])
+    log.info("api_stopped")
+
+
+class GracefulServer(uvicorn.Server):
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Uvicorn would raise the signal again after serving, which ends the process before it has closed."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+
+def _config(app: FastAPI) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=DRAIN_SECONDS,
+    )
+
+
+def _bind(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+
+
+def _url(settings: Settings, listener: socket.socket) -> str:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{listener.getsockname()[1]}"

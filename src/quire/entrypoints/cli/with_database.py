@@ -1,0 +1,26 @@
+"""Runs one piece of a command on a database opened for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from quire.entrypoints.cli.exit_code import exit_on_error
+from quire.entrypoints.dsn import find_dsn
+from quire.runtime.database import Database
+from quire.runtime.settings import load_settings
+
+Result = TypeVar("Result")
+
+
+def with_database(work: Callable[[Database], Awaitable[Result]]) -> Result:
+    async def run() -> Result:
+        database = await Database.open(find_dsn(load_settings()), pool_max=2, application="quire-cli")
+        try:
+            return await work(database)
+        finally:
+            await database.close()
+
+    with exit_on_error():
+        return asyncio.run(run())
