@@ -28,7 +28,7 @@ from quire.runtime.embedded_postgres.postmaster_file import (
     is_postmaster_of,
     read_postmaster_file,
 )
-from quire.runtime.embedded_postgres.server_log import ServerLog
+from quire.runtime.log_file import LogFile
 
 # Crash recovery of a full max_wal_size on a slow disk takes about this long.
 START_TIMEOUT_SECONDS = 120.0
@@ -43,12 +43,14 @@ class EmbeddedPostgres:
 
     name = "postgres"
     stop_signal = signal.SIGINT
+    # Immediate shutdown; the next start recovers from WAL.
+    kill_signal = signal.SIGQUIT
     grace_seconds = STOP_TIMEOUT_SECONDS
 
     def __init__(self, data_dir: Path, port: int = 0) -> None:
         self.data_dir = data_dir.absolute()
         self.cluster = self.data_dir / "cluster"
-        self.log = ServerLog(self.data_dir / "server.log")
+        self.log = LogFile(self.data_dir / "server.log")
         self.process: subprocess.Popen[bytes] | None = None
         self._wanted_port = port
         self._port = 0
@@ -79,9 +81,7 @@ class EmbeddedPostgres:
         deadline = time.monotonic() + START_TIMEOUT_SECONDS
         while not self._try_start(deadline):
             if time.monotonic() > deadline:
-                raise EmbeddedPostgresError(
-                    f"not ready in {START_TIMEOUT_SECONDS:.0f} s: {self.log.latest_run()}"
-                )
+                raise EmbeddedPostgresError(f"not ready in {START_TIMEOUT_SECONDS:.0f} s: {self._said()}")
             time.sleep(0.2)
         return self.dsn
 
@@ -125,8 +125,7 @@ class EmbeddedPostgres:
         try:
             process.wait(STOP_TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired:
-            # Immediate shutdown; the next start recovers from WAL.
-            process.send_signal(signal.SIGQUIT)
+            process.send_signal(self.kill_signal)
             process.wait(STOP_TIMEOUT_SECONDS)
 
     def _prepare(self) -> Account:
@@ -192,9 +191,12 @@ class EmbeddedPostgres:
 
     def _judge_failure(self) -> None:
         """Returns when another try may succeed, raises when it cannot."""
-        said = self.log.latest_run()
+        said = self._said()
         if not any(words in said for words in _PASSING_FAILURES):
             raise EmbeddedPostgresError(f"the server stopped at once: {said}")
+
+    def _said(self) -> str:
+        return " | ".join(self.log.latest_lines())
 
     def _stop_orphan(self) -> None:
         """A server whose starter was killed: stop it if it is on our cluster, wait for its backends to go."""

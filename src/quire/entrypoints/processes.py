@@ -1,0 +1,63 @@
+"""The processes of one machine, in the order they start; `quire up` supervises them, last ones stop first."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from quire.entrypoints.home import Home
+from quire.entrypoints.listen_address import ListenAddress
+from quire.runtime.log_file import LogFile
+from quire.runtime.program import Command
+from quire.runtime.settings import Settings
+
+API_GRACE_SECONDS = 15.0
+# Past a worker's own grace it hands its jobs back, which takes a moment.
+WORKER_MARGIN_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the children are told; everything else they read from the environment themselves."""
+
+    home: Home
+    dsn: str
+    secret_key: str
+    address: ListenAddress
+    workers: int
+
+
+def stages(layout: Layout, settings: Settings) -> list[list[Command]]:
+    """Workers before the API: what it accepts is worked on at once. Another kind of process goes here."""
+    environment = child_environment(layout, settings)
+    grace = settings.shutdown_grace_seconds + WORKER_MARGIN_SECONDS
+    workers = [
+        _quire(f"worker-{number}", ["worker"], layout, environment, grace)
+        for number in range(1, layout.workers + 1)
+    ]
+    api = _quire("api", ["api", "--port", str(layout.address.port)], layout, environment, API_GRACE_SECONDS)
+    return [workers, [api]]
+
+
+def child_environment(layout: Layout, settings: Settings) -> dict[str, str]:
+    environment = {
+        **os.environ,
+        "DATABASE_URL": layout.dsn,
+        "QUIRE_SECRET_KEY": layout.secret_key,
+        "QUIRE_DATA_DIR": str(layout.home.root),
+        "QUIRE_HOST": layout.address.host,
+        "QUIRE_PORT": str(layout.address.port),
+        "PYTHONUNBUFFERED": "1",
+    }
+    if "storage_url" not in settings.model_fields_set:
+        environment["QUIRE_STORAGE_URL"] = layout.home.storage_url
+    return environment
+
+
+def _quire(
+    name: str, arguments: list[str], layout: Layout, environment: Mapping[str, str], grace_seconds: float
+) -> Command:
+    command = [sys.executable, "-m", "quire", *arguments]
+    return Command(name, command, environment, LogFile(layout.home.logs / f"{name}.log"), grace_seconds)
