@@ -16,6 +16,7 @@ from bench.engine_process import EngineProcess, Options
 from bench.peer_env import peer_python
 
 OURS = "quire"
+OUR_MODULE = "bench.quire_runner"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Contestant:
 
 
 CONTESTANTS = (
-    Contestant(OURS, "bench.quire_runner", "postgres", {}),
+    Contestant(OURS, OUR_MODULE, "postgres", {}),
     Contestant(
         "procrastinate",
         "bench.peers.procrastinate",
@@ -106,7 +107,9 @@ class Arena:
 
     def await_alone(self, database: str) -> None:
         """A killed client's backend needs a moment to notice; a template may have no sessions."""
-        self.execute(f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '{database}'")
+        self.execute(
+            f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '{database}'"
+        )
 
     def execute(self, sql: str, database: str = "postgres") -> list[asyncpg.Record]:
         return asyncio.run(self._execute(sql, database))
@@ -124,4 +127,4 @@ def database_name(contestant: Contestant) -> str:
 
 
 def python_of(contestant: Contestant) -> Path:
-    return Path(sys.executable) if contestant.name == OURS else peer_python()
+    return Path(sys.executable) if contestant.module == OUR_MODULE else peer_python()

@@ -47,7 +47,9 @@ class EngineProcess:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError(f"{self._what} ended with {self._process.wait()}; run with BENCH_VERBOSE=1 to see why")
+            raise RuntimeError(
+                f"{self._what} ended with {self._process.wait()}; run with BENCH_VERBOSE=1 to see why"
+            )
         reply: dict[str, Any] = json.loads(line)
         return reply
 
@@ -69,5 +71,7 @@ class EngineProcess:
     def __enter__(self) -> EngineProcess:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.end()

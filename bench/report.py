@@ -58,7 +58,9 @@ def shown(value: float) -> str:
 def table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     widths = [max(len(line[column]) for line in [header, *lines]) for column in range(len(header))]
     ruled = [header, ["-" * width for width in widths], *lines]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in ruled)
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in ruled
+    )
 
 
 def verdict(row: Row) -> str:
@@ -75,7 +77,16 @@ def machine() -> str:
 
 def publish(bench: str, rows: Sequence[Row]) -> None:
     lines = [
-        [row.measure, shown(row.quire), row.peer, shown(row.peer_value), shown(row.ratio), bar_text(row), verdict(row), row.note]
+        [
+            row.measure,
+            shown(row.quire),
+            row.peer,
+            shown(row.peer_value),
+            shown(row.ratio),
+            bar_text(row),
+            verdict(row),
+            row.note,
+        ]
         for row in rows
     ]
     print(f"\n{bench} on {machine()}")

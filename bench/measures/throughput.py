@@ -14,7 +14,9 @@ def jobs_per_second(arena: Arena, contestant: Contestant, jobs: int, window_seco
         return drain(arena, contestant, producer, jobs, window_seconds)
 
 
-def drain(arena: Arena, contestant: Contestant, producer: EngineProcess, jobs: int, window_seconds: float) -> float:
+def drain(
+    arena: Arena, contestant: Contestant, producer: EngineProcess, jobs: int, window_seconds: float
+) -> float:
     """A slow engine is stopped when the window closes; what it handled until then counts."""
     with arena.process(contestant, "work") as worker:
         worker.ask("await", count=1, timeout=START_SECONDS)

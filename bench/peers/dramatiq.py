@@ -30,16 +30,19 @@ class Dramatiq(SyncEngine):
         super().__init__(options)
         reclaim: dict[str, Any] = {}
         if "lease" in options:
-            reclaim = {"heartbeat_timeout": int(options["lease"] * 1000), "maintenance_chance": EAGER_MAINTENANCE}
+            reclaim = {
+                "heartbeat_timeout": int(options["lease"] * 1000),
+                "maintenance_chance": EAGER_MAINTENANCE,
+            }
         self.broker = RedisBroker(url=options["redis"], **reclaim)
         dramatiq.set_broker(self.broker)
         self.tally = Tally()
         self.actor = dramatiq.actor(self.handle, actor_name="noop", queue_name="bench")
 
     def handle(self, number: int, sent_at: float) -> None:
+        self.tally.note(number, sent_at)
         if self.options.get("hold"):
             time.sleep(FOREVER_SECONDS)
-        self.tally.note(number, sent_at)
 
     def reset(self) -> None:
         self.broker.client.flushall()

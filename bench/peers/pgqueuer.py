@@ -6,9 +6,11 @@ import asyncio
 import struct
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 import asyncpg
 import uvloop
+from pgqueuer.db import AsyncpgPoolDriver
 from pgqueuer.models import Job
 from pgqueuer.qm import QueueManager
 from pgqueuer.queries import Queries
@@ -25,9 +27,21 @@ def open_engine(options: Options) -> Engine:
     return PgQueuer(options)
 
 
+class TimedQueries(Queries):
+    """Begins the clock with the first claim: the checks of the schema before it are not work."""
+
+    tally: Tally
+
+    async def dequeue(self, *args: Any, **kwargs: Any) -> list[Job]:
+        self.tally.begin()
+        return await super().dequeue(*args, **kwargs)
+
+
 class PgQueuer(AsyncEngine):
     async def open(self) -> None:
-        self.pool = await asyncpg.create_pool(self.options["dsn"], min_size=1, max_size=int(self.options.get("pool", 20)))
+        self.pool = await asyncpg.create_pool(
+            self.options["dsn"], min_size=1, max_size=int(self.options.get("pool", 20))
+        )
         self.queries = Queries.from_asyncpg_pool(self.pool)
 
     def reset(self) -> None:
@@ -58,16 +72,16 @@ class PgQueuer(AsyncEngine):
     async def _work(self, tally: Tally) -> None:
         hold = bool(self.options.get("hold"))
         async with asyncpg.create_pool(self.options["dsn"], min_size=2, max_size=4) as pool:
-            manager = QueueManager(Queries.from_asyncpg_pool(pool))
+            manager = QueueManager(TimedQueries(AsyncpgPoolDriver(pool)))
+            manager.queries.tally = tally
 
             @manager.entrypoint("noop")
             async def noop(job: Job) -> None:
-                if hold:
-                    await asyncio.sleep(FOREVER_SECONDS)
                 assert job.payload is not None
                 tally.note(*PAYLOAD.unpack(job.payload))
+                if hold:
+                    await asyncio.sleep(FOREVER_SECONDS)
 
-            tally.begin()
             await manager.run(
                 batch_size=int(self.options["batch"]),
                 dequeue_timeout=timedelta(seconds=1),

@@ -28,15 +28,17 @@ class Procrastinate(AsyncEngine):
 
     def make_app(self, pool_max: int, tally: Tally | None) -> tuple[procrastinate.App, Any]:
         app = procrastinate.App(
-            connector=procrastinate.PsycopgConnector(conninfo=self.options["dsn"], min_size=1, max_size=pool_max)
+            connector=procrastinate.PsycopgConnector(
+                conninfo=self.options["dsn"], min_size=1, max_size=pool_max
+            )
         )
 
         @app.task(name="noop", queue="bench")
         async def noop(number: int, sent_at: float) -> None:
             assert tally is not None
+            tally.note(number, sent_at)
             if self.options.get("hold"):
                 await asyncio.sleep(FOREVER_SECONDS)
-            tally.note(number, sent_at)
 
         return app, noop
 
@@ -67,7 +69,6 @@ class Procrastinate(AsyncEngine):
         concurrency = int(self.options["concurrency"])
         app, _ = self.make_app(pool_max=concurrency + 2, tally=tally)
         async with app.open_async():
-            tally.begin()
             await app.run_worker_async(
                 queues=["bench"],
                 concurrency=concurrency,

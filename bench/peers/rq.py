@@ -42,7 +42,10 @@ class Rq(SyncEngine):
 
     def enqueue_many(self, numbers: Sequence[int]) -> None:
         self.queue.enqueue_many(
-            [Queue.prepare_data(HANDLER, (number, 0.0), result_ttl=KEEP_NOTHING_SECONDS) for number in numbers]
+            [
+                Queue.prepare_data(HANDLER, (number, 0.0), result_ttl=KEEP_NOTHING_SECONDS)
+                for number in numbers
+            ]
         )
 
     def work(self, tally: Tally) -> None:

@@ -27,7 +27,9 @@ def main() -> None:
         serve(lambda request: produce(engine, request), replies)
         return
     tally = Tally()
-    threading.Thread(target=serve, args=(lambda request: observe(tally, request), replies), daemon=True).start()
+    threading.Thread(
+        target=serve, args=(lambda request: observe(tally, request), replies), daemon=True
+    ).start()
     engine.work(tally)
 
 

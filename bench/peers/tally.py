@@ -31,11 +31,12 @@ class Tally:
             self._reached.set()
 
     def begin(self) -> None:
-        """Called by an engine whose worker is connected and about to claim; without it the first handler begins the clock.
+        """The first claim is asked for. Without this call the first handler begins the clock.
 
         An engine that claims 1,000 jobs at once would otherwise get its first claim for nothing.
         """
-        self.begun_at = time.monotonic()
+        if not self.begun_at:
+            self.begun_at = time.monotonic()
 
     def await_count(self, count: int, timeout_seconds: float) -> dict[str, float]:
         """Blocks until `count` jobs were handled or the time is over; says how many were, and when."""
@@ -43,7 +44,12 @@ class Tally:
         self._target = count
         if len(self.numbers) < count:
             self._reached.wait(timeout_seconds)
-        return {"count": len(self.numbers), "begun_at": self.begun_at, "last_at": self.last_at, "now": time.monotonic()}
+        return {
+            "count": len(self.numbers),
+            "begun_at": self.begun_at,
+            "last_at": self.last_at,
+            "now": time.monotonic(),
+        }
 
     def forget(self) -> None:
         self.numbers.clear()

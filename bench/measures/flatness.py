@@ -1,0 +1,47 @@
+"""Flatness: our jobs a second on a table full of finished jobs, beside an empty one."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator
+
+from bench.arena import Arena, Contestant, database_name
+from bench.engine_process import EngineProcess
+from bench.measures.throughput import drain
+
+# A finished job as the engine leaves it, with its three lines of history.
+FINISHED_JOBS = """
+INSERT INTO jobs (id, state, kind, queue, priority, tenant_id, created_by, payload, job_key, fence, attempt,
+                  created_at, updated_at, run_at, started_at, finished_at, expires_at)
+SELECT uuidv7(), 'succeeded', 'jobs.noop', '{queue}', 0, 'bench', 'bench', '{{"number": 1}}',
+       sha256(int8send(number)), 1, 1, at, at, at, at, at, at + interval '30 days'
+FROM (SELECT number, now() - make_interval(secs => ({rows} - number) / 50.0) AS at
+      FROM generate_series(1::bigint, {rows}) AS number) AS past
+"""
+FINISHED_EVENTS = """
+INSERT INTO job_events (job_id, at, attempt, fence, from_state, to_state, actor)
+SELECT id, created_at, least(step, 1), least(step, 1), (ARRAY[NULL, 'queued', 'running'])[step + 1],
+       (ARRAY['queued', 'running', 'succeeded'])[step + 1], 'bench'
+FROM jobs CROSS JOIN generate_series(0, 2) AS step
+"""
+
+
+@contextlib.contextmanager
+def full_table(
+    arena: Arena, contestant: Contestant, rows: int, queue: str
+) -> Iterator[tuple[Contestant, EngineProcess]]:
+    """A store of its own under another name, kept for all rounds because filling it takes long."""
+    full = dataclasses.replace(contestant, name=f"{contestant.name} full")
+    with arena.producer(full) as producer:
+        for statement in (FINISHED_JOBS.format(rows=rows, queue=queue), FINISHED_EVENTS):
+            arena.execute(statement, database_name(full))
+        arena.execute("VACUUM ANALYZE", database_name(full))
+        yield full, producer
+
+
+def full_jobs_per_second(
+    arena: Arena, full: Contestant, producer: EngineProcess, jobs: int, first: int, window_seconds: float
+) -> float:
+    producer.ask("batches", start=first, count=jobs)
+    return drain(arena, full, producer, jobs, window_seconds)

@@ -1,0 +1,67 @@
+"""The limit: the engine's own claim and completion, driven by pgbench instead of Python."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+
+from bench.arena import Arena, Contestant
+from bench.servers import POSTGRES_PROGRAMS
+from quire.jobs.infrastructure.postgres.sql import load
+
+TPS = re.compile(r"^tps = ([\d.]+)", re.MULTILINE)
+NOBODY = "'00000000-0000-0000-0000-000000000001'::uuid"
+
+
+def limit_jobs_per_second(
+    arena: Arena, contestant: Contestant, jobs: int, batch: int, clients: int, queue: str
+) -> float:
+    """Each pgbench transaction claims a batch and completes it; together they drain what was preloaded."""
+    with arena.producer(contestant) as producer, tempfile.NamedTemporaryFile("w", suffix=".sql") as script:
+        producer.ask("batches", count=jobs)
+        script.write(claim_and_complete(batch, queue))
+        script.flush()
+        rounds = jobs // (batch * clients)
+        command = [
+            POSTGRES_PROGRAMS / "pgbench",
+            "--no-vacuum",
+            "--protocol=prepared",
+            f"--file={script.name}",
+        ]
+        command += [f"--client={clients}", "--jobs=1", f"--transactions={rounds}", arena.dsn(contestant)]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+    found = TPS.search(done.stdout)
+    assert found is not None, done.stdout + done.stderr
+    return float(found[1]) * batch
+
+
+def claim_and_complete(batch: int, queue: str) -> str:
+    statements = load("leases.sql")
+    nothing = "array_fill(NULL::text, ARRAY[cardinality(:ids::uuid[])])"
+    numbers = "array_fill({}, ARRAY[cardinality(:ids::uuid[])])"
+    claim = aggregated(statements["claim_open_lanes"])
+    arguments = {
+        "1": NOBODY,
+        "2": ":ids",
+        "3": ":fences",
+        "4": nothing,
+        "5": nothing,
+        "6": numbers.format("1"),
+        "7": numbers.format("3600::float8"),
+        "8": numbers.format("NULL::bigint"),
+        "9": nothing,
+    }
+    complete = filled(statements["complete_jobs"], arguments)
+    first = filled(claim, {"1": NOBODY, "2": f"ARRAY['{queue}']", "3": str(batch), "4": "60.0"})
+    return f"{first} \\gset\n{complete};\n"
+
+
+def aggregated(claim: str) -> str:
+    """The claim with its rows folded into two arrays, for pgbench keeps one row only."""
+    head, _, _ = claim.rpartition("\nSELECT")
+    return f"{head}\nSELECT array_agg(id)::text AS ids, array_agg(fence)::text AS fences FROM claimed"
+
+
+def filled(statement: str, arguments: dict[str, str]) -> str:
+    return re.sub(r"\$(\d+)", lambda found: arguments[found[1]], statement)
