@@ -13,7 +13,7 @@ import uvloop
 from fastapi import FastAPI
 
 from quire.entrypoints.api import open_api
-from quire.entrypoints.cli.exit_code import exit_on_error
+from quire.kernel import QuireError
 from quire.runtime.settings import Settings, load_settings
 from quire.runtime.telemetry import configure_telemetry
 
@@ -31,14 +31,13 @@ def api(
 ) -> None:
     """Serve the HTTP API."""
     given = {"QUIRE_HOST": host, "QUIRE_PORT": port}
-    with exit_on_error():
-        settings = load_settings(**{name: value for name, value in given.items() if value is not None})
-        exporter = configure_telemetry(settings, process="api")
-        try:
-            uvloop.run(serve_api(settings))
-        finally:
-            if exporter is not None:
-                exporter.close()
+    settings = load_settings(**{name: value for name, value in given.items() if value is not None})
+    exporter = configure_telemetry(settings, process="api")
+    try:
+        uvloop.run(serve_api(settings))
+    finally:
+        if exporter is not None:
+            exporter.close()
 
 
 async def serve_api(settings: Settings) -> None:
@@ -48,6 +47,11 @@ async def serve_api(settings: Settings) -> None:
             log.info("api_listening", url=url)
             await GracefulServer(_config(app)).serve(sockets=[listener])
     log.info("api_stopped")
+
+
+class AddressError(QuireError):
+    code = "ADDRESS_UNUSABLE"
+    title = "The address cannot be bound"
 
 
 class GracefulServer(uvicorn.Server):
@@ -72,7 +76,10 @@ def _config(app: FastAPI) -> uvicorn.Config:
 
 def _bind(settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+    except OSError as error:
+        raise AddressError(f"{settings.host}:{settings.port}: {error.strerror or error}") from None
 
 
 def _url(settings: Settings, listener: socket.socket) -> str:

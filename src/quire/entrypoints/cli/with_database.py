@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from quire.entrypoints.cli.exit_code import exit_on_error
 from quire.entrypoints.dsn import find_dsn
 from quire.runtime.database import Database
 from quire.runtime.settings import load_settings
@@ -22,5 +21,4 @@ def with_database(work: Callable[[Database], Awaitable[Result]]) -> Result:
         finally:
             await database.close()
 
-    with exit_on_error():
-        return asyncio.run(run())
+    return asyncio.run(run())
