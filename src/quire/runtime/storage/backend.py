@@ -84,7 +84,8 @@ class StorageBackend(Protocol):
     ) -> StoredObject:
         """As `put_bytes`, in bounded memory whatever the length. More than `max_bytes` (STORAGE_TOO_LARGE),
         bytes that do not hash to `sha256` (STORAGE_MISMATCH) and an error of `chunks` SHALL leave nothing
-        behind.
+        behind. Of long streams that end at once with `if_absent` more than one MAY win where the S3 server
+        lets them (SeaweedFS does, AWS does not): who must be the only one asks the database first.
         """
         ...
 
@@ -115,8 +116,9 @@ class StorageBackend(Protocol):
     async def list(
         self, prefix: str = "", *, limit: int = LIST_MAX, after: str = ""
     ) -> tuple[ListedObject, ...]:
-        """Keys that begin with `prefix` and sort after `after`, in byte order, at most `limit` (1 to
-        LIST_MAX). Fewer than `limit` means the end; otherwise go on with `after` = the last key.
+        """Keys that begin with `prefix` and come after `after`, at most `limit` (1 to LIST_MAX). Fewer than
+        `limit` means the end; otherwise go on with `after` = the last key. The order SHALL be the same in
+        every call: byte order on disks and AWS, which MAY differ elsewhere (SeaweedFS goes by segments).
         """
         ...
 
