@@ -1,1 +1,1 @@
-"""Measurements of Quire beside its peers: `python -m bench.NAME [--quick]`, table first, one JSON line last."""
+"""Quire measured beside its peers: `python -m bench.NAME [--quick]`; a table, then one JSON line."""

@@ -1,4 +1,4 @@
-"""The contestants of a run and their stores: each measurement gets an empty store and processes of its own."""
+"""The contestants of a run: each measurement gets an empty store and processes of its own."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ CONTESTANTS = (
 
 
 class Arena:
-    """Hands out producers and workers. Postgres stores are copied from a template, so that emptying one is cheap."""
+    """Hands out producers and workers. Copying a template makes an empty Postgres store cheap."""
 
     def __init__(self, postgres_dsn: str, redis_url: str) -> None:
         self.postgres_dsn = postgres_dsn

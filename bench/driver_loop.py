@@ -1,11 +1,10 @@
-"""One driver, one connection, claim a batch and complete it until the table is empty. Runs in the peers' environment.
+"""One driver, one connection: claim a batch, complete it, until the table is empty.
 
-`python -m bench.driver_loop asyncpg|psycopg` with a JSON order on stdin; answers `{"jobs_per_second": ...}`.
+Runs in the peers' environment: `python -m bench.driver_loop asyncpg|psycopg`, a JSON order on stdin.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 import time
@@ -43,7 +42,8 @@ async def open_psycopg(dsn: str) -> Fetch:
 
     async def fetch(sql: str, arguments: list[Any]) -> list[Any]:
         await cursor.execute(sql, arguments, binary=True)
-        return await cursor.fetchall()
+        rows: list[Any] = await cursor.fetchall()
+        return rows
 
     return fetch
 

@@ -20,7 +20,8 @@ SCHEMA = REPOSITORY / "migrations" / "versions" / "0002_jobs.sql"
 QUEUE = "bench"
 FILL = """
 INSERT INTO jobs (id, state, kind, queue, priority, tenant_id, created_by, payload, job_key)
-SELECT gen_random_uuid(), 'queued', 'jobs.noop', $1, 0, 'bench', 'bench', '{"number": 1}', sha256(int8send(number))
+SELECT uuidv7(), 'queued', 'jobs.noop', $1, 0, 'bench', 'bench', '{"number": 1}',
+       sha256(int8send(number))
 FROM generate_series(1::bigint, $2::bigint) AS number
 """
 
@@ -31,7 +32,6 @@ async def fill(dsn: str, jobs: int) -> None:
         await connection.execute("TRUNCATE jobs, job_events")
         await connection.execute(FILL, QUEUE, jobs)
         await connection.execute("VACUUM ANALYZE jobs")
-        await connection.execute("CHECKPOINT")
     finally:
         await connection.close()
 
@@ -48,7 +48,7 @@ def jobs_per_second(python: Path, driver: str, dsn: str, batch: int) -> float:
     statements = load("leases.sql")
     order = {"dsn": dsn, "batch": batch, "queues": [QUEUE]}
     order |= {"claim": statements["claim_open_lanes"], "complete": statements["complete_jobs"]}
-    command = [python, "-m", "bench.driver_loop", driver]
+    command = [str(python), "-m", "bench.driver_loop", driver]
     done = subprocess.run(
         command, input=json.dumps(order), text=True, capture_output=True, check=True, cwd=REPOSITORY
     )

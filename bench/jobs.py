@@ -1,6 +1,6 @@
 """The job engine beside its peers, in one run on one machine: `python -m bench.jobs [--quick]`.
 
-Every engine runs with everything synced to disk before it answers, in processes of its own, in turn, round after round.
+Every engine syncs to disk before it answers, runs in processes of its own, in turn, round after round.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Bench:
     def medians(
         self, measure: Callable[[Contestant], float], among: Sequence[Contestant]
     ) -> dict[str, float]:
-        """Rounds over all engines, not all rounds of one engine: a busy moment of the machine meets everybody."""
+        """Round by round over all engines, so that a busy moment of the machine meets everybody."""
         seen: dict[str, list[float]] = {one.name: [] for one in among}
         for round_number in range(self.scale.rounds):
             for one in rotated(among, round_number):

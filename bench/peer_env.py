@@ -1,4 +1,4 @@
-"""The peers' own virtual environment, made on first use from pinned versions, so that no peer enters Quire's lock."""
+"""The peers' own virtual environment, made on first use from pinned versions; none enters Quire's lock."""
 
 from __future__ import annotations
 

@@ -72,7 +72,8 @@ def bar_text(row: Row) -> str:
 
 
 def machine() -> str:
-    return f"{platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}, Python {platform.python_version()}"
+    system = f"Linux {platform.release()}, Python {platform.python_version()}"
+    return f"{platform.machine()}, {os.cpu_count()} cores, {system}"
 
 
 def publish(bench: str, rows: Sequence[Row]) -> None:

@@ -34,7 +34,7 @@ def scratch(name: str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def postgres() -> Iterator[str]:
-    """The server that `quire up` runs, with its settings, for all engines; yields a DSN without the database's name."""
+    """The server of `quire up`, with its settings, for all engines; yields a DSN that lacks the database."""
     with scratch("postgres") as directory:
         server = EmbeddedPostgres(directory)
         try:

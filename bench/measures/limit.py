@@ -24,7 +24,7 @@ def limit_jobs_per_second(
         script.flush()
         rounds = jobs // (batch * clients)
         command = [
-            POSTGRES_PROGRAMS / "pgbench",
+            str(POSTGRES_PROGRAMS / "pgbench"),
             "--no-vacuum",
             "--protocol=prepared",
             f"--file={script.name}",

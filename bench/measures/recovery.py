@@ -19,24 +19,24 @@ class Recovery:
 
 
 def recover(arena: Arena, contestant: Contestant, lease_seconds: float, patience_seconds: float) -> Recovery:
-    """The first worker's handlers never return; the second one starts before the kill and has no-op handlers."""
-    with arena.producer(contestant) as producer:
-        with arena.process(contestant, "work", hold=True, lease=lease_seconds) as doomed:
-            producer.ask("batches", count=JOBS)
-            held = doomed.ask("await", count=JOBS, timeout=patience_seconds)["count"]
-            if held != JOBS:
-                raise RuntimeError(
-                    f"{contestant.name}: only {held} of {JOBS} jobs were running before the kill"
-                )
-            with arena.process(contestant, "work", lease=lease_seconds) as heir:
-                # The heir is up when it handles a job of its own.
-                producer.ask("sequential", start=JOBS, count=1)
-                heir.ask("await", count=1, timeout=patience_seconds)
-                killed_at = time.monotonic()
-                doomed.crash()
-                seen = heir.ask("await", count=JOBS + 1, timeout=patience_seconds)
-                finished = producer.ask("await_finished", timeout=patience_seconds)
-                numbers = Counter(heir.ask("waits")["numbers"])
+    """The doomed worker's handlers never return; its heir starts before the kill and has no-op handlers."""
+    with (
+        arena.producer(contestant) as producer,
+        arena.process(contestant, "work", hold=True, lease=lease_seconds) as doomed,
+    ):
+        producer.ask("batches", count=JOBS)
+        held = doomed.ask("await", count=JOBS, timeout=patience_seconds)["count"]
+        if held != JOBS:
+            raise RuntimeError(f"{contestant.name}: only {held} of {JOBS} jobs were running before the kill")
+        with arena.process(contestant, "work", lease=lease_seconds) as heir:
+            # The heir is up when it handles a job of its own.
+            producer.ask("sequential", start=JOBS, count=1)
+            heir.ask("await", count=1, timeout=patience_seconds)
+            killed_at = time.monotonic()
+            doomed.crash()
+            seen = heir.ask("await", count=JOBS + 1, timeout=patience_seconds)
+            finished = producer.ask("await_finished", timeout=patience_seconds)
+            numbers = Counter(heir.ask("waits")["numbers"])
     return Recovery(
         seconds=(finished["at"] or seen["last_at"]) - killed_at,
         lost=sum(number not in numbers for number in range(JOBS)),

@@ -1,4 +1,4 @@
-"""Soak at a steady rate: what a job leaves behind in Postgres, as dead tuples, row versions and bytes of WAL."""
+"""Soak at a steady rate: what a job leaves behind as dead tuples, row versions and bytes of WAL."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from bench.arena import Arena, Contestant, database_name
 
 # Of all user tables of the engine's own database; autovacuum is as each engine sets it.
 TUPLES = """
-SELECT coalesce(sum(n_dead_tup), 0)::float8 AS dead, coalesce(sum(n_tup_upd + n_tup_del), 0)::float8 AS versions
+SELECT coalesce(sum(n_dead_tup), 0)::float8 AS dead,
+       coalesce(sum(n_tup_upd + n_tup_del), 0)::float8 AS versions
 FROM pg_stat_user_tables
 """
 WARM_UP = 20

@@ -1,1 +1,1 @@
-"""One module a peer, all behind the contract in `contract.py`. Runs in the peers' own environment; never imports Quire."""
+"""One module a peer behind `contract.py`. Runs in the peers' own environment; never imports Quire."""

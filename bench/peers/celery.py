@@ -1,4 +1,4 @@
-"""Celery on Redis: late acknowledgement (a killed worker loses nothing), no result backend, best pool of one process."""
+"""Celery on Redis: late acknowledgement, for a killed worker must lose nothing; no result backend."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Celery(SyncEngine):
             worker_hijack_root_logger=False,
         )
 
-        @self.app.task(name="noop")
+        @self.app.task(name="noop")  # type: ignore[untyped-decorator, unused-ignore]
         def noop(number: int, sent_at: float) -> None:
             self.tally.note(number, sent_at)
 

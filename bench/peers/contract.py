@@ -1,4 +1,4 @@
-"""What every engine under measurement can do, ours included. A module of `bench.peers` has one `open_engine(options)`."""
+"""What every engine under measurement can do, ours included. Each module has one `open_engine(options)`."""
 
 from __future__ import annotations
 

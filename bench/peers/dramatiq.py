@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Sequence
@@ -20,8 +19,6 @@ EAGER_MAINTENANCE = 1_000_000
 
 
 def open_engine(options: Options) -> Engine:
-    if "prefetch" in options:
-        os.environ["dramatiq_queue_prefetch"] = str(options["prefetch"])
     return Dramatiq(options)
 
 

@@ -27,14 +27,15 @@ def open_engine(options: Options) -> Engine:
     return PgQueuer(options)
 
 
-class TimedQueries(Queries):
+class TimedQueries(Queries):  # type: ignore[misc, unused-ignore]
     """Begins the clock with the first claim: the checks of the schema before it are not work."""
 
     tally: Tally
 
     async def dequeue(self, *args: Any, **kwargs: Any) -> list[Job]:
         self.tally.begin()
-        return await super().dequeue(*args, **kwargs)
+        jobs: list[Job] = await super().dequeue(*args, **kwargs)
+        return jobs
 
 
 class PgQueuer(AsyncEngine):
@@ -75,7 +76,7 @@ class PgQueuer(AsyncEngine):
             manager = QueueManager(TimedQueries(AsyncpgPoolDriver(pool)))
             manager.queries.tally = tally
 
-            @manager.entrypoint("noop")
+            @manager.entrypoint("noop")  # type: ignore[untyped-decorator, unused-ignore]
             async def noop(job: Job) -> None:
                 assert job.payload is not None
                 tally.note(*PAYLOAD.unpack(job.payload))

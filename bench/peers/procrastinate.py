@@ -33,7 +33,7 @@ class Procrastinate(AsyncEngine):
             )
         )
 
-        @app.task(name="noop", queue="bench")
+        @app.task(name="noop", queue="bench")  # type: ignore[untyped-decorator, unused-ignore]
         async def noop(number: int, sent_at: float) -> None:
             assert tally is not None
             tally.note(number, sent_at)

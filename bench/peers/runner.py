@@ -1,4 +1,4 @@
-"""One engine in one process, driven by JSON lines: `python -m bench.peers.runner MODULE produce|work OPTIONS`."""
+"""One engine in one process, driven by JSON lines: `bench.peers.runner MODULE produce|work OPTIONS`."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ Note = Callable[[int, float], None]
 
 
 class Tally:
-    """Appends only, so that handlers in threads need no lock; CLOCK_MONOTONIC is one clock for all processes of a host."""
+    """Appends only, so threads need no lock. CLOCK_MONOTONIC is one clock for all processes of a host."""
 
     def __init__(self) -> None:
         self.numbers: list[int] = []
