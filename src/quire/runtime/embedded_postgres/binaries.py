@@ -44,8 +44,9 @@ def _shared_copy(site: Path, version: str) -> Path:
     read every file of the machine (and containers often lack that capability anyway).
     """
     copy = SHARED_CACHE / f"{DISTRIBUTION}-{version}"
-    SHARED_CACHE.mkdir(mode=0o755, parents=True, exist_ok=True)
+    SHARED_CACHE.mkdir(parents=True, exist_ok=True)
     _refuse_writable_by_others(SHARED_CACHE)
+    SHARED_CACHE.chmod(0o755)
     if copy.exists():
         _refuse_writable_by_others(copy)
         return copy
@@ -56,11 +57,18 @@ def _shared_copy(site: Path, version: str) -> Path:
                 shutil.copytree(
                     site / part, staging / part, symlinks=True, ignore=shutil.ignore_patterns("include")
                 )
-        staging.chmod(0o755)
+        _make_readable(staging)
         _publish(staging, copy)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     return copy
+
+
+def _make_readable(tree: Path) -> None:
+    """Whatever umask the wheel was unpacked with."""
+    for path in (tree, *tree.rglob("*")):
+        if not path.is_symlink():
+            path.chmod(0o755 if path.is_dir() or path.stat().st_mode & stat.S_IXUSR else 0o644)
 
 
 def _publish(staging: Path, copy: Path) -> None:
