@@ -4,10 +4,9 @@ another place in the caller's own list; strictly checked, since it is input like
 from __future__ import annotations
 
 import base64
-import binascii
-import json
 
 from quire.kernel import InvalidInputError, canonical_json
+from quire.runtime.http.strict_json import parse_json
 
 LONGEST = 1024
 
@@ -33,8 +32,8 @@ def _position(text: str) -> tuple[Scalar, ...]:
         raise _invalid()
     try:
         raw = base64.b64decode(text.encode("ascii") + b"=" * (-len(text) % 4), altchars=b"-_", validate=True)
-        value = json.loads(raw)
-    except (ValueError, binascii.Error, RecursionError):
+        value = parse_json(raw)
+    except (ValueError, InvalidInputError):
         raise _invalid() from None
     if not isinstance(value, list):
         raise _invalid()
