@@ -19,13 +19,13 @@ from quire.kernel import new_uuid7
 from quire.runtime.http.exception_handlers import install_exception_handlers
 from quire.runtime.storage import (
     LocalDiskStorage,
-    S3Storage,
     StorageBackend,
     UrlSigner,
     parse_location,
     storage_routes,
 )
 from quire.runtime.storage.location import S3Location
+from quire.runtime.storage.s3 import S3Storage
 
 SECRET = "a secret of the storage tests alone"
 DEADLINE_SECONDS = 20

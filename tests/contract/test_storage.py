@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import tracemalloc
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 
@@ -69,14 +70,34 @@ async def test_a_stream_comes_back_whole_in_bounded_chunks(storage: StorageBacke
     assert (await storage.stat("s/long.bin")).content_type == "image/tiff"
 
 
-@pytest.mark.parametrize(
-    ("start", "end"),
-    [(0, 10), (5, 6), (3, 3), (999_990, None), (10, 2_000_000), (1_000_000, None), (2_000_000, None)],
-)
-async def test_a_range_is_cut_as_python_cuts(storage: StorageBackend, start: int, end: int | None) -> None:
+RANGES = ((0, 10), (5, 6), (3, 3), (999_990, None), (10, 2_000_000), (1_000_000, None), (2_000_000, None))
+
+
+async def test_a_range_is_cut_as_python_cuts(storage: StorageBackend) -> None:
     data = pattern(1_000_000)
     await storage.put_bytes("r", data)
-    assert await collected(storage.get_stream("r", start=start, end=end)) == data[start:end]
+    for start, end in RANGES:
+        assert await collected(storage.get_stream("r", start=start, end=end)) == data[start:end]
+
+
+async def test_a_long_stream_takes_little_memory(storage: StorageBackend) -> None:
+    block = pattern(CHUNK_BYTES)
+
+    async def chunks() -> AsyncIterator[bytes]:
+        for _ in range(80):
+            yield block
+
+    tracemalloc.start()
+    try:
+        await storage.put_stream("long", chunks())
+        received = 0
+        async for chunk in storage.get_stream("long"):
+            received += len(chunk)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert received == 80 * CHUNK_BYTES
+    assert peak < 40 * CHUNK_BYTES
 
 
 async def test_a_reader_that_leaves_early_leaves_nothing_open(storage: StorageBackend) -> None:
@@ -230,14 +251,14 @@ async def test_a_key_may_be_an_object_and_the_beginning_of_others(storage: Stora
     assert await storage.get_bytes("case/1/a", max_bytes=9) == b"below"
 
 
-KEYS = ("a", "a-b", "a.b/c", "a/b", "a/b.c", "a/c/d", "a0", "ab/c", "b/=x", "b/_y", "b/y")
+KEYS = ("a-b", "a.b/c", "a/b", "a/b.c", "a/c/d", "a0", "ab/c", "b/=x", "b/_y", "b/y")
 
 
 async def test_a_listing_pages_without_gaps_or_repeats(storage: StorageBackend) -> None:
-    for key in reversed(KEYS[1:]):
+    for key in reversed(KEYS):
         await storage.put_bytes(key, key.encode())
     whole = await storage.list()
-    assert {item.key: item.size_bytes for item in whole} == {key: len(key) for key in KEYS[1:]}
+    assert {item.key: item.size_bytes for item in whole} == {key: len(key) for key in KEYS}
     paged, after = [], ""
     while page := await storage.list(limit=3, after=after):
         paged += [item.key for item in page]
@@ -245,14 +266,12 @@ async def test_a_listing_pages_without_gaps_or_repeats(storage: StorageBackend) 
     assert paged == [item.key for item in whole]
 
 
-@pytest.mark.parametrize("prefix", ["a", "a/", "a/b", "b/", "b/y", "zz"])
-async def test_a_listing_has_the_keys_that_begin_with_the_prefix(
-    storage: StorageBackend, prefix: str
-) -> None:
-    for key in KEYS[1:]:
+async def test_a_listing_has_the_keys_that_begin_with_the_prefix(storage: StorageBackend) -> None:
+    for key in KEYS:
         await storage.put_bytes(key, b"")
-    found = [item.key for item in await storage.list(prefix)]
-    assert sorted(found) == sorted(key for key in KEYS[1:] if key.startswith(prefix))
+    for prefix in ("a", "a/", "a/b", "b/", "b/y", "zz"):
+        found = [item.key for item in await storage.list(prefix)]
+        assert sorted(found) == sorted(key for key in KEYS if key.startswith(prefix))
 
 
 BAD_KEYS = (
@@ -261,24 +280,23 @@ BAD_KEYS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("key", BAD_KEYS)
-async def test_a_bad_key_is_refused_by_every_call(storage: StorageBackend, key: str) -> None:
-    calls = (
-        storage.put_bytes(key, b""),
-        storage.put_stream(key, chunks_of(b"")),
-        storage.get_bytes(key, max_bytes=1),
-        collected(storage.get_stream(key)),
-        storage.stat(key),
-        storage.exists(key),
-        storage.delete(key),
-        storage.presign_get(key, ttl_seconds=9),
-        storage.presign_put(key, ttl_seconds=9, content_type="text/plain", size_bytes=1),
-    )
-    for call in calls:
-        with pytest.raises(StorageKeyError) as caught:
-            await call
-        assert isinstance(caught.value, InvalidInputError)
-        assert caught.value.code == "STORAGE_KEY_INVALID"
+async def test_a_bad_key_is_refused_by_every_call(storage: StorageBackend) -> None:
+    for key in BAD_KEYS:
+        calls = (
+            storage.put_bytes(key, b""),
+            storage.put_stream(key, chunks_of(b"")),
+            storage.get_bytes(key, max_bytes=1),
+            collected(storage.get_stream(key)),
+            storage.stat(key),
+            storage.exists(key),
+            storage.delete(key),
+            storage.presign_get(key, ttl_seconds=9),
+            storage.presign_put(key, ttl_seconds=9, content_type="text/plain", size_bytes=1),
+        )
+        for outcome in await asyncio.gather(*calls, return_exceptions=True):
+            assert isinstance(outcome, StorageKeyError), key
+            assert isinstance(outcome, InvalidInputError)
+            assert outcome.code == "STORAGE_KEY_INVALID"
 
 
 async def test_the_longest_key_works(storage: StorageBackend) -> None:

@@ -34,7 +34,6 @@ from quire.runtime.storage.local_disk import LocalDiskStorage
 from quire.runtime.storage.location import DiskLocation, S3Location, parse_location
 from quire.runtime.storage.proof import StorageProof, prove_storage
 from quire.runtime.storage.routes import storage_routes
-from quire.runtime.storage.s3 import S3Storage
 from quire.runtime.storage.signed_url import UrlSigner
 
 
@@ -56,6 +55,9 @@ async def open_storage(
     if isinstance(location, DiskLocation):
         backend = LocalDiskStorage(location.root, signer or url_signer(settings))
     else:
+        # Here, because its libraries take over a second to load and a local installation never needs them.
+        from quire.runtime.storage.s3 import S3Storage
+
         backend = await S3Storage.open(location, os.environ if environment is None else environment)
     try:
         yield backend
@@ -72,7 +74,6 @@ __all__ = [
     "LocalDiskStorage",
     "PresignedUrl",
     "S3Location",
-    "S3Storage",
     "StorageArgumentError",
     "StorageBackend",
     "StorageCorruptError",

@@ -40,7 +40,7 @@ from quire.runtime.storage.keys import checked_key, checked_prefix
 from quire.runtime.storage.location import DEFAULT_REGION, S3Location
 from quire.runtime.storage.s3_client import s3_client
 from quire.runtime.storage.s3_errors import s3_errors, status_of
-from quire.runtime.storage.s3_upload import PART_BYTES, S3Upload, checksum_of
+from quire.runtime.storage.s3_upload import PART_BYTES, S3Upload, checksum
 from quire.runtime.storage.streams import at_most, in_blocks, prepended
 
 _SHA256_FIELD = "quire-sha256"
@@ -84,17 +84,17 @@ class S3Storage:
         self, key: str, data: bytes, *, content_type: str = DEFAULT_CONTENT_TYPE, if_absent: bool = False
     ) -> StoredObject:
         target = self._target(key)
-        digest = (await asyncio.to_thread(hashlib.sha256, data)).hexdigest()
+        digest = await asyncio.to_thread(hashlib.sha256, data)
         condition = {"IfNoneMatch": "*"} if if_absent else {}
         with s3_errors():
             done = await self._client.put_object(
                 **target,
-                **_described(content_type, digest),
+                **_described(content_type, digest.hexdigest()),
                 **condition,
                 Body=data,
-                ChecksumSHA256=checksum_of(data),
+                ChecksumSHA256=checksum(digest),
             )
-        return self._stored(key, len(data), digest, done["ETag"], content_type)
+        return self._stored(key, len(data), digest.hexdigest(), done["ETag"], content_type)
 
     async def put_stream(
         self,

@@ -52,13 +52,13 @@ class S3Upload:
 
     async def _send(self, block: bytes) -> None:
         number = len(self._parts) + 1
-        checksum = await asyncio.to_thread(checksum_of, block)
+        part_checksum = checksum(await asyncio.to_thread(hashlib.sha256, block))
         await asyncio.to_thread(self._hash.update, block)
         with s3_errors():
             sent = await self._client.upload_part(
-                **self._target, PartNumber=number, Body=block, ChecksumSHA256=checksum
+                **self._target, PartNumber=number, Body=block, ChecksumSHA256=part_checksum
             )
-        self._parts.append({"PartNumber": number, "ETag": sent["ETag"], "ChecksumSHA256": checksum})
+        self._parts.append({"PartNumber": number, "ETag": sent["ETag"], "ChecksumSHA256": part_checksum})
         self.size_bytes += len(block)
 
     async def _complete(self, if_absent: bool) -> str:
@@ -79,5 +79,6 @@ class S3Upload:
             await self._client.abort_multipart_upload(**self._target)
 
 
-def checksum_of(block: bytes) -> str:
-    return base64.b64encode(hashlib.sha256(block).digest()).decode()
+def checksum(digest: hashlib._Hash) -> str:
+    """As the header x-amz-checksum-sha256 has it."""
+    return base64.b64encode(digest.digest()).decode()
