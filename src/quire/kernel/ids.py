@@ -8,11 +8,14 @@ import uuid
 
 
 def new_uuid7() -> uuid.UUID:
-    """48 bits of Unix milliseconds, then 74 random bits (RFC 9562, section 5.7)."""
-    value = (time.time_ns() // 1_000_000) << 80 | int.from_bytes(os.urandom(10))
-    value = value & ~(0xF000 << 64) | 0x7000 << 64
-    value = value & ~(0xC000 << 48) | 0x8000 << 48
-    return uuid.UUID(int=value)
+    """48 bits of Unix milliseconds, 12 bits of the fraction below, 62 random bits (RFC 9562, 6.2 method 3).
+
+    The fraction (about a quarter of a microsecond) keeps ids of one process in the order they were made.
+    """
+    milliseconds, rest = divmod(time.time_ns(), 1_000_000)
+    fraction = (rest << 12) // 1_000_000
+    random = int.from_bytes(os.urandom(8)) & 0x3FFF_FFFF_FFFF_FFFF
+    return uuid.UUID(int=milliseconds << 80 | 0x7 << 76 | fraction << 64 | 0x2 << 62 | random)
 
 
 def is_uuid(text: str) -> bool:

@@ -22,46 +22,156 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_file=".env", env_file_encoding="utf-8", extra="ignore", frozen=True)
 
     # Where things are
-    database_url: SecretStr = Field(SecretStr(""), alias="DATABASE_URL", description="Postgres DSN (15 to 18). Empty: the embedded server of `quire up`.")
-    listen_database_url: SecretStr = Field(SecretStr(""), alias="QUIRE_LISTEN_DATABASE_URL", description="Direct DSN for LISTEN when DATABASE_URL goes through a pooler. Empty: DATABASE_URL.")
-    broker_url: str = Field("postgres://", alias="QUIRE_BROKER_URL", description="Who wakes workers: `postgres://`.")
-    storage_url: str = Field("file:data/storage", alias="QUIRE_STORAGE_URL", description="`file:PATH` or `s3://bucket?endpoint=URL&region=R`; S3 credentials from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.")
-    data_dir: Path = Field(Path("data"), alias="QUIRE_DATA_DIR", description="Directory of everything `quire up` keeps.")
-    config_dir: Path | None = Field(None, alias="QUIRE_CONFIG_DIR", description="Directory of queues.yaml, retries.yaml, throttling.yaml. Empty: the shipped ones.")
+    database_url: SecretStr = Field(
+        SecretStr(""),
+        alias="DATABASE_URL",
+        description="Postgres DSN (15 to 18). Empty: the embedded server of `quire up`.",
+    )
+    listen_database_url: SecretStr = Field(
+        SecretStr(""),
+        alias="QUIRE_LISTEN_DATABASE_URL",
+        description="Direct DSN for LISTEN when DATABASE_URL goes through a pooler. Empty: DATABASE_URL.",
+    )
+    broker_url: str = Field(
+        "postgres://", alias="QUIRE_BROKER_URL", description="Who wakes workers: `postgres://`."
+    )
+    storage_url: str = Field(
+        "file:data/storage",
+        alias="QUIRE_STORAGE_URL",
+        description="`file:PATH` or `s3://bucket?endpoint=URL&region=R`; S3 keys come from the AWS_* names.",
+    )
+    data_dir: Path = Field(
+        Path("data"), alias="QUIRE_DATA_DIR", description="Directory of everything `quire up` keeps."
+    )
+    config_dir: Path | None = Field(
+        None,
+        alias="QUIRE_CONFIG_DIR",
+        description="Directory of queues.yaml, retries.yaml, throttling.yaml. Empty: the shipped ones.",
+    )
 
     # HTTP
     host: str = Field("127.0.0.1", alias="QUIRE_HOST", description="Address the API binds to.")
-    port: int = Field(8700, ge=0, le=65535, alias="QUIRE_PORT", description="Port the API binds to; 0 takes a free one.")
-    public_url: str = Field("", alias="QUIRE_PUBLIC_URL", description="URL that clients reach the API by; used in signed storage URLs.")
-    max_body_bytes: int = Field(1_048_576, gt=0, alias="QUIRE_MAX_BODY_BYTES", description="Largest request body; batches may be 16 times larger.")
-    cors_origins: str = Field("", alias="QUIRE_CORS_ORIGINS", description="Comma-separated origins allowed by CORS. Empty: CORS off.")
-    metrics_token: SecretStr = Field(SecretStr(""), alias="QUIRE_METRICS_TOKEN", description="Bearer token for /metrics beside operators' own.")
-    metrics_port: int = Field(-1, ge=-1, le=65535, alias="QUIRE_METRICS_PORT", description="Loopback port for a worker's own /metrics, /livez and /readyz; 0 takes a free one, -1 serves none.")
-    secret_key: SecretStr = Field(SecretStr(""), alias="QUIRE_SECRET_KEY", description="Signs storage URLs and encrypts webhook secrets. `quire up` makes one in the data directory.")
-    rate_limit_per_minute: int = Field(6000, ge=0, alias="QUIRE_RATE_LIMIT_PER_MINUTE", description="Requests a minute per token and API process; 0 turns it off.")
-    allow_private_webhooks: bool = Field(False, alias="QUIRE_ALLOW_PRIVATE_WEBHOOKS", description="Let outgoing webhooks reach private and loopback addresses.")
+    port: int = Field(
+        8700, ge=0, le=65535, alias="QUIRE_PORT", description="Port the API binds to; 0 takes a free one."
+    )
+    public_url: str = Field(
+        "",
+        alias="QUIRE_PUBLIC_URL",
+        description="URL that clients reach the API by; used in signed storage URLs.",
+    )
+    max_body_bytes: int = Field(
+        1_048_576,
+        gt=0,
+        alias="QUIRE_MAX_BODY_BYTES",
+        description="Largest request body; batches may be 16 times larger.",
+    )
+    cors_origins: str = Field(
+        "",
+        alias="QUIRE_CORS_ORIGINS",
+        description="Comma-separated origins allowed by CORS. Empty: CORS off.",
+    )
+    metrics_token: SecretStr = Field(
+        SecretStr(""),
+        alias="QUIRE_METRICS_TOKEN",
+        description="Bearer token for /metrics beside operators' own.",
+    )
+    metrics_port: int = Field(
+        -1,
+        ge=-1,
+        le=65535,
+        alias="QUIRE_METRICS_PORT",
+        description="Loopback port of a worker's own /metrics and health; 0 takes a free one, -1 serves none.",
+    )
+    secret_key: SecretStr = Field(
+        SecretStr(""),
+        alias="QUIRE_SECRET_KEY",
+        description="Signs storage URLs and encrypts webhook secrets. `quire up` makes one in the data directory.",
+    )
+    rate_limit_per_minute: int = Field(
+        6000,
+        ge=0,
+        alias="QUIRE_RATE_LIMIT_PER_MINUTE",
+        description="Requests a minute per token and API process; 0 turns it off.",
+    )
+    allow_private_webhooks: bool = Field(
+        False,
+        alias="QUIRE_ALLOW_PRIVATE_WEBHOOKS",
+        description="Let outgoing webhooks reach private and loopback addresses.",
+    )
 
     # Database
-    database_pool_max: int = Field(10, ge=2, le=500, alias="QUIRE_DATABASE_POOL_MAX", description="Connections of one process at most.")
-    statement_timeout_seconds: float = Field(15.0, gt=0, alias="QUIRE_STATEMENT_TIMEOUT_SEC", description="Longest time one statement may take.")
-    poll_only: bool = Field(False, alias="QUIRE_POLL_ONLY", description="Never LISTEN; poll only (transaction-mode poolers).")
+    database_pool_max: int = Field(
+        10, ge=2, le=500, alias="QUIRE_DATABASE_POOL_MAX", description="Connections of one process at most."
+    )
+    statement_timeout_seconds: float = Field(
+        15.0, gt=0, alias="QUIRE_STATEMENT_TIMEOUT_SEC", description="Longest time one statement may take."
+    )
+    poll_only: bool = Field(
+        False, alias="QUIRE_POLL_ONLY", description="Never LISTEN; poll only (transaction-mode poolers)."
+    )
 
     # Worker
-    worker_queues: str = Field("*", alias="WORKER_QUEUES", description="Comma-separated queue names or patterns this worker serves.")
-    worker_concurrency: int = Field(4, ge=1, le=10_000, alias="WORKER_CONCURRENCY", description="Jobs one worker process runs at once.")
-    lease_seconds: float = Field(60.0, ge=1.0, alias="WORKER_LEASE_TTL_SEC", description="Lease time; renewed at a third of it.")
-    shutdown_grace_seconds: float = Field(30.0, ge=0, alias="WORKER_SHUTDOWN_GRACE_SEC", description="Time running jobs get after SIGTERM before they are handed back.")
-    poll_seconds: float = Field(1.0, gt=0, alias="WORKER_POLL_SEC", description="Safety-net poll when nothing woke the worker; jittered up to twice.")
-    reclaim_seconds: float = Field(1.0, gt=0, alias="WORKER_RECLAIM_SEC", description="How often expired leases are looked for.")
-    completion_batch: int = Field(200, ge=1, alias="WORKER_COMPLETION_BATCH", description="Finished jobs written in one statement at most.")
-    completion_tick_ms: float = Field(2.0, ge=0, alias="WORKER_COMPLETION_TICK_MS", description="Longest wait of a finished job for companions in its write.")
-    sweep_seconds: float = Field(3600.0, gt=0, alias="QUIRE_SWEEP_SEC", description="How often expired artifacts, jobs and events are cleaned.")
-    retry_max_attempts: int = Field(0, ge=0, alias="RETRY_MAX_ATTEMPTS", description="Overrides the attempts of every convert policy; 0 keeps config/retries.yaml.")
+    worker_queues: str = Field(
+        "*", alias="WORKER_QUEUES", description="Comma-separated queue names or patterns this worker serves."
+    )
+    worker_concurrency: int = Field(
+        4, ge=1, le=10_000, alias="WORKER_CONCURRENCY", description="Jobs one worker process runs at once."
+    )
+    lease_seconds: float = Field(
+        60.0, ge=1.0, alias="WORKER_LEASE_TTL_SEC", description="Lease time; renewed at a third of it."
+    )
+    shutdown_grace_seconds: float = Field(
+        30.0,
+        ge=0,
+        alias="WORKER_SHUTDOWN_GRACE_SEC",
+        description="Time running jobs get after SIGTERM before they are handed back.",
+    )
+    poll_seconds: float = Field(
+        1.0,
+        gt=0,
+        alias="WORKER_POLL_SEC",
+        description="Safety-net poll when nothing woke the worker; jittered up to twice.",
+    )
+    reclaim_seconds: float = Field(
+        1.0, gt=0, alias="WORKER_RECLAIM_SEC", description="How often expired leases are looked for."
+    )
+    completion_batch: int = Field(
+        200,
+        ge=1,
+        alias="WORKER_COMPLETION_BATCH",
+        description="Finished jobs written in one statement at most.",
+    )
+    completion_tick_ms: float = Field(
+        2.0,
+        ge=0,
+        alias="WORKER_COMPLETION_TICK_MS",
+        description="Longest wait of a finished job for companions in its write.",
+    )
+    sweep_seconds: float = Field(
+        3600.0,
+        gt=0,
+        alias="QUIRE_SWEEP_SEC",
+        description="How often expired artifacts, jobs and events are cleaned.",
+    )
+    retry_max_attempts: int = Field(
+        0,
+        ge=0,
+        alias="RETRY_MAX_ATTEMPTS",
+        description="Overrides the attempts of every convert policy; 0 keeps config/retries.yaml.",
+    )
 
     # Telemetry
-    log_level: Literal["debug", "info", "warning", "error"] = Field("info", alias="QUIRE_LOG_LEVEL", description="Least level that is logged.")
-    log_format: Literal["json", "console"] = Field("json", alias="QUIRE_LOG_FORMAT", description="One JSON object a line, or coloured text.")
-    otlp_endpoint: str = Field("", alias="OTEL_EXPORTER_OTLP_ENDPOINT", description="OTLP/HTTP collector. Empty: traces are made and propagated, not exported.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", alias="QUIRE_LOG_LEVEL", description="Least level that is logged."
+    )
+    log_format: Literal["json", "console"] = Field(
+        "json", alias="QUIRE_LOG_FORMAT", description="One JSON object a line, or coloured text."
+    )
+    otlp_endpoint: str = Field(
+        "",
+        alias="OTEL_EXPORTER_OTLP_ENDPOINT",
+        description="OTLP/HTTP collector. Empty: traces are made and propagated, not exported.",
+    )
 
     @property
     def listen_dsn(self) -> str:
@@ -77,5 +187,8 @@ def load_settings(**overrides: object) -> Settings:
     try:
         return Settings(**overrides)  # type: ignore[arg-type]
     except ValidationError as error:
-        lines = (f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors(include_input=False, include_url=False))
+        lines = (
+            f"{'.'.join(map(str, item['loc']))}: {item['msg']}"
+            for item in error.errors(include_input=False, include_url=False)
+        )
         raise SettingsError("; ".join(lines)) from None

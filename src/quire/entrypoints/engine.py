@@ -1,0 +1,129 @@
+"""Wires the job engine: the one place that names its adapters."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from quire.entrypoints.dsn import find_dsn
+from quire.entrypoints.shipped import shipped_dir
+from quire.jobs import (
+    Admission,
+    AdmitAll,
+    Handler,
+    HandlerRegistry,
+    Intake,
+    Policies,
+    diagnostic_handlers,
+    load_policies,
+)
+from quire.jobs.infrastructure.postgres.artifact_store import StoredArtifacts
+from quire.jobs.infrastructure.postgres.broker import PostgresBroker
+from quire.jobs.infrastructure.postgres.expiry_store import PostgresExpiryStore
+from quire.jobs.infrastructure.postgres.integration_gate import PostgresIntegrationGate
+from quire.jobs.infrastructure.postgres.job_board import PostgresJobBoard
+from quire.jobs.infrastructure.postgres.lease_store import PostgresLeaseStore
+from quire.jobs.infrastructure.postgres.merged_submissions import MergedSubmissionStore
+from quire.jobs.infrastructure.postgres.problem_log import PostgresProblemLog
+from quire.jobs.infrastructure.postgres.worker_registry import PostgresWorkerRegistry
+from quire.runtime.database import Database
+from quire.runtime.settings import Settings
+from quire.runtime.storage import StorageBackend, UrlSigner, open_storage
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Everything that a process may do with jobs."""
+
+    dsn: str
+    listen_dsn: str
+    database: Database
+    storage: StorageBackend
+    policies: Policies
+    handlers: HandlerRegistry
+    broker: PostgresBroker
+    submissions: MergedSubmissionStore
+    leases: PostgresLeaseStore
+    board: PostgresJobBoard
+    problems: PostgresProblemLog
+    gate: PostgresIntegrationGate
+    registry: PostgresWorkerRegistry
+    artifacts: StoredArtifacts
+    expiry: PostgresExpiryStore
+    intake: Intake
+
+
+def shipped_handlers() -> list[Handler]:
+    """Every kind of job this installation can do. A context adds its handlers here."""
+    return [*diagnostic_handlers()]
+
+
+def read_policies(settings: Settings) -> Policies:
+    return load_policies(settings.config_dir or shipped_dir("config"))
+
+
+@asynccontextmanager
+async def open_engine(
+    settings: Settings,
+    *,
+    application: str,
+    signer: UrlSigner | None = None,
+    handlers: Iterable[Handler] | None = None,
+    admission: Admission | None = None,
+) -> AsyncIterator[Engine]:
+    """Opens database and storage and builds the parts; the caller starts the broker if it wants to be woken."""
+    policies = read_policies(settings)
+    dsn = find_dsn(settings)
+    async with AsyncExitStack() as stack:
+        database = await Database.open(
+            dsn,
+            pool_max=settings.database_pool_max,
+            statement_timeout_seconds=settings.statement_timeout_seconds,
+            application=application,
+        )
+        stack.push_async_callback(database.close)
+        storage = await stack.enter_async_context(open_storage(settings, signer=signer))
+        await storage.ensure_ready()
+        registry = HandlerRegistry(shipped_handlers() if handlers is None else handlers)
+        engine = build_engine(
+            database, storage, policies, registry, settings, dsn, admission=admission or AdmitAll()
+        )
+        stack.push_async_callback(engine.broker.close)
+        await engine.board.register_policies(policies)
+        yield engine
+
+
+def build_engine(
+    database: Database,
+    storage: StorageBackend,
+    policies: Policies,
+    handlers: HandlerRegistry,
+    settings: Settings,
+    dsn: str,
+    *,
+    admission: Admission,
+) -> Engine:
+    listen_dsn = settings.listen_database_url.get_secret_value() or dsn
+    broker = PostgresBroker(database, listen_dsn, poll_only=settings.poll_only)
+    submissions = MergedSubmissionStore(database)
+    registry = PostgresWorkerRegistry(database)
+    artifacts = StoredArtifacts(database, storage)
+    return Engine(
+        dsn=dsn,
+        listen_dsn=listen_dsn,
+        database=database,
+        storage=storage,
+        policies=policies,
+        handlers=handlers,
+        broker=broker,
+        submissions=submissions,
+        leases=PostgresLeaseStore(database, policies),
+        board=PostgresJobBoard(database),
+        problems=PostgresProblemLog(database),
+        gate=PostgresIntegrationGate(database),
+        registry=registry,
+        artifacts=artifacts,
+        expiry=PostgresExpiryStore(database),
+        intake=Intake(submissions, artifacts, registry, broker, admission, handlers, policies),
+    )

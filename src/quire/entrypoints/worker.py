@@ -1,0 +1,96 @@
+"""Wires a worker process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import Sequence
+from uuid import uuid4
+
+import structlog
+
+import quire
+from quire.entrypoints.engine import Engine, open_engine
+from quire.jobs import Worker, WorkerOptions, WorkerParts
+from quire.jobs.application.rescue_jobs import rescue_jobs
+from quire.jobs.application.running_job import RunningJob
+from quire.jobs.infrastructure.postgres.integration_gate import PostgresIntegrationGate
+from quire.jobs.infrastructure.postgres.lease_store import PostgresLeaseRenewer, PostgresLeaseStore
+from quire.jobs.infrastructure.process.child_runner import ProcessGroupRunner
+from quire.jobs.ports.v1.worker_registry import WorkerCard
+from quire.runtime.database import Database
+from quire.runtime.settings import Settings, SettingsError
+from quire.runtime.telemetry import start_metrics_server
+
+log = structlog.get_logger(__name__)
+
+
+def build_worker(engine: Engine, settings: Settings) -> Worker:
+    card = _card(engine, settings)
+    parts = WorkerParts(
+        store=engine.leases,
+        gate=engine.gate,
+        registry=engine.registry,
+        broker=engine.broker,
+        artifacts=engine.artifacts,
+        expiry=engine.expiry,
+        children=ProcessGroupRunner(),
+        handlers=engine.handlers,
+        policies=engine.policies,
+        open_renewer=lambda: PostgresLeaseRenewer(
+            engine.dsn, card.id, card.lease_seconds, timeout_seconds=max(1.0, card.lease_seconds / 4)
+        ),
+        rescue=lambda overdue, others: _rescue(engine, card, overdue, others),
+    )
+    options = WorkerOptions(
+        shutdown_grace_seconds=settings.shutdown_grace_seconds,
+        poll_seconds=settings.poll_seconds,
+        reclaim_seconds=settings.reclaim_seconds,
+        sweep_seconds=settings.sweep_seconds,
+        completion_batch=settings.completion_batch,
+        completion_tick_seconds=settings.completion_tick_ms / 1000,
+    )
+    return Worker(card, parts, options)
+
+
+def _card(engine: Engine, settings: Settings) -> WorkerCard:
+    patterns = [pattern.strip() for pattern in settings.worker_queues.split(",") if pattern.strip()]
+    queues = engine.policies.queues.matching(patterns)
+    if not queues:
+        raise SettingsError(f"WORKER_QUEUES: no queue matches {settings.worker_queues!r}")
+    return WorkerCard(
+        id=uuid4(),
+        host=socket.gethostname(),
+        pid=os.getpid(),
+        version=quire.__version__,
+        queues=tuple(queue.name for queue in queues),
+        concurrency=settings.worker_concurrency,
+        lease_seconds=settings.lease_seconds,
+    )
+
+
+async def _rescue(
+    engine: Engine, card: WorkerCard, overdue: Sequence[RunningJob], others: Sequence[RunningJob]
+) -> None:
+    """Runs on the heartbeat's event loop, so it must not touch the pool of the blocked one."""
+    database = await Database.open(engine.dsn, pool_max=2, application="quire-rescue")
+    store = PostgresLeaseStore(database, engine.policies)
+    gate = PostgresIntegrationGate(database)
+    await rescue_jobs(card.id, store, gate, engine.policies, overdue, others)
+
+
+async def run_worker(settings: Settings) -> None:
+    """Until SIGTERM or SIGINT; a second one does not wait for running jobs."""
+    async with open_engine(settings, application="quire-worker") as engine:
+        worker = build_worker(engine, settings)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, worker.stop)
+        server = await start_metrics_server(settings) if settings.metrics_port >= 0 else None
+        try:
+            await worker.run()
+        finally:
+            if server is not None:
+                await server.close()

@@ -1,0 +1,44 @@
+"""Front door of the durable job engine. Other contexts import from here only.
+
+Register a `Handler` for a kind, accept work with `enqueue_jobs`, and a worker does it exactly once.
+"""
+
+from quire.jobs.application.completion_watch import CompletionWatch
+from quire.jobs.application.enqueue_jobs import Intake, JobRequest, enqueue_jobs
+from quire.jobs.application.handler_registry import HandlerRegistry
+from quire.jobs.application.worker import Worker, WorkerOptions, WorkerParts
+from quire.jobs.domain.errors import JobError, LeaseLostError
+from quire.jobs.domain.job import Artifact, Job, JobDetail, JobEvent, JobFilter, Receipt
+from quire.jobs.domain.policies import Policies
+from quire.jobs.domain.state import JobState
+from quire.jobs.infrastructure.yaml.policies import load_policies
+from quire.jobs.ports.v1.admission import Admission, AdmitAll
+from quire.jobs.ports.v1.handler import Handler, JobContext
+from quire.jobs.presentation.handlers.diagnostics import diagnostic_handlers
+
+__all__ = [
+    "Admission",
+    "AdmitAll",
+    "Artifact",
+    "CompletionWatch",
+    "Handler",
+    "HandlerRegistry",
+    "Intake",
+    "Job",
+    "JobContext",
+    "JobDetail",
+    "JobError",
+    "JobEvent",
+    "JobFilter",
+    "JobRequest",
+    "JobState",
+    "LeaseLostError",
+    "Policies",
+    "Receipt",
+    "Worker",
+    "WorkerOptions",
+    "WorkerParts",
+    "diagnostic_handlers",
+    "enqueue_jobs",
+    "load_policies",
+]

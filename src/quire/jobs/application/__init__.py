@@ -1,0 +1,1 @@
+"""Use cases (`verb_noun.py`) and the loops of a worker (agent nouns)."""

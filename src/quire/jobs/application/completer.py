@@ -1,0 +1,148 @@
+"""Writes outcomes together: one statement for many finished jobs. A job's lease is kept until its write is
+acknowledged; what a broken connection left unwritten is written again, and the fence makes that harmless."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+from uuid import UUID
+
+import structlog
+
+from quire.jobs.application import metrics
+from quire.jobs.application.settle_failure import Verdict, settle_failure
+from quire.jobs.domain.outcome import Cancelled, Failed, HandedBack, Outcome, Succeeded
+from quire.jobs.domain.policies import Policies
+from quire.jobs.ports.v1.integration_gate import IntegrationGate
+from quire.jobs.ports.v1.lease_store import DeadLetter, LeaseStore, Retry
+from quire.kernel import QuireError
+
+RETRY_PAUSE_SECONDS = 0.25
+
+log = structlog.get_logger(__name__)
+Item = TypeVar("Item")
+
+
+class Completer:
+    def __init__(
+        self,
+        worker_id: UUID,
+        store: LeaseStore,
+        gate: IntegrationGate,
+        policies: Policies,
+        on_written: Callable[[Outcome, bool], Awaitable[None] | None],
+        *,
+        batch: int,
+        tick_seconds: float,
+    ) -> None:
+        self._worker_id = worker_id
+        self._store = store
+        self._gate = gate
+        self._policies = policies
+        self._on_written = on_written
+        self._batch = batch
+        self._tick_seconds = tick_seconds
+        self._buffer: list[Outcome] = []
+        self._arrived = asyncio.Event()
+        self._empty = asyncio.Event()
+        self._empty.set()
+
+    @property
+    def backlog(self) -> int:
+        return len(self._buffer)
+
+    def add(self, outcome: Outcome) -> None:
+        self._buffer.append(outcome)
+        self._empty.clear()
+        self._arrived.set()
+
+    async def drained(self) -> None:
+        await self._empty.wait()
+
+    async def run(self) -> None:
+        while True:
+            await self._arrived.wait()
+            if len(self._buffer) < self._batch and self._tick_seconds:
+                await asyncio.sleep(self._tick_seconds)
+            self._arrived.clear()
+            while self._buffer:
+                chunk = self._buffer[: self._batch]
+                await self._write_until_acknowledged(chunk)
+                del self._buffer[: len(chunk)]
+            self._empty.set()
+
+    async def _write_until_acknowledged(self, chunk: Sequence[Outcome]) -> None:
+        """Steps that are done stay done: each kind of outcome is written and acknowledged on its own."""
+        started = time.monotonic()
+        succeeded = [item for item in chunk if isinstance(item, Succeeded)]
+        await self._write(succeeded, self._store.complete, lambda item: item)
+        returned = [item for item in chunk if isinstance(item, HandedBack)]
+        await self._write(returned, self._store.hand_back, lambda item: item)
+        cancelled = [item for item in chunk if isinstance(item, Cancelled)]
+        await self._write(cancelled, self._store.cancel, lambda item: item)
+        await self._write_failures([item for item in chunk if isinstance(item, Failed)])
+        await self._note_successes(succeeded)
+        metrics.FLUSH_SECONDS.observe(time.monotonic() - started)
+
+    async def _write_failures(self, failures: Sequence[Failed]) -> None:
+        verdicts: list[Verdict] = []
+        for failure in failures:
+            metrics.JOB_FAILURES.labels(failure.lease.kind, failure.error_code).inc()
+            verdicts.append(await self._persist(lambda failure=failure: self._settle(failure)))  # type: ignore[misc]
+        await self._write(
+            [v for v in verdicts if isinstance(v, Retry)], self._store.retry, lambda v: v.failed
+        )
+        await self._write(
+            [v for v in verdicts if isinstance(v, DeadLetter)], self._store.bury, lambda v: v.failed
+        )
+        await self._write(
+            [v for v in verdicts if isinstance(v, HandedBack)], self._store.hand_back, lambda v: v
+        )
+
+    async def _settle(self, failure: Failed) -> Verdict:
+        return await settle_failure(failure, self._policies, self._gate, random.random)
+
+    async def _note_successes(self, succeeded: Sequence[Succeeded]) -> None:
+        for item in succeeded:
+            integration = self._policies.queues.queue(item.lease.queue).integration
+            if integration is not None:
+                policy = self._policies.integrations[integration]
+                await self._persist(
+                    lambda policy=policy, probe=item.lease.probe: self._gate.record(
+                        policy, failed=False, probe=probe
+                    )  # type: ignore[misc]
+                )
+
+    async def _write(
+        self,
+        items: Sequence[Item],
+        write: Callable[[UUID, Sequence[Item]], Awaitable[frozenset[UUID]]],
+        outcome_of: Callable[[Item], Outcome],
+    ) -> None:
+        if not items:
+            return
+        accepted = await self._persist(lambda: write(self._worker_id, items))
+        for item in items:
+            outcome = outcome_of(item)
+            done = self._on_written(outcome, outcome.lease.job_id in accepted)
+            if done is not None:
+                await done
+
+    async def _persist(self, action: Callable[[], Awaitable[Item]]) -> Item:
+        """The database may be away for long; finished work is worth the wait."""
+        pause = RETRY_PAUSE_SECONDS
+        while True:
+            try:
+                return await action()
+            except QuireError as error:
+                log.warning("completion_delayed", error_code=error.code, backlog=len(self._buffer))
+            except Exception as error:
+                # Deadlock, serialization, a server in recovery: all of it passes.
+                log.warning(
+                    "completion_delayed", error=f"{type(error).__name__}: {error}", backlog=len(self._buffer)
+                )
+            await asyncio.sleep(pause * (0.5 + random.random()))
+            pause = min(pause * 2, 5.0)

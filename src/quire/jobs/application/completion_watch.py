@@ -1,0 +1,59 @@
+"""Long polls: many waiters, one look at the database for all of them when something ended."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter
+from uuid import UUID
+
+from quire.jobs.ports.v1.broker import ENDED, Broker
+from quire.jobs.ports.v1.job_board import JobBoard
+from quire.kernel import QuireError
+
+# The safety net under lost notifications.
+LOOK_SECONDS = 1.0
+
+
+class CompletionWatch:
+    def __init__(self, board: JobBoard, broker: Broker) -> None:
+        self._board = board
+        self._waiting: Counter[UUID] = Counter()
+        self._ended: dict[UUID, asyncio.Event] = {}
+        self._look = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        broker.subscribe(ENDED, self._look.set)
+
+    async def wait(self, job_id: UUID, seconds: float) -> bool:
+        """True as soon as the job has ended; False after `seconds`."""
+        event = self._ended.setdefault(job_id, asyncio.Event())
+        self._waiting[job_id] += 1
+        self._look.set()
+        try:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(event.wait(), seconds)
+            return event.is_set()
+        finally:
+            self._waiting[job_id] -= 1
+            if not self._waiting[job_id]:
+                del self._waiting[job_id]
+                self._ended.pop(job_id, None)
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._run())
+
+    async def _run(self) -> None:
+        while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._look.wait(), LOOK_SECONDS)
+            self._look.clear()
+            if self._ended:
+                with contextlib.suppress(QuireError):
+                    for job_id in await self._board.ended_among(list(self._ended)):
+                        if job_id in self._ended:
+                            self._ended[job_id].set()
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)

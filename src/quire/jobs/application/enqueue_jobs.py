@@ -1,0 +1,190 @@
+"""Accept work: check it, store it once, tell who asked whether it is new, wake the workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from quire.jobs.application.handler_registry import HandlerRegistry
+from quire.jobs.application.payload_check import check_payload
+from quire.jobs.domain.errors import NoLiveWorkerError, UnknownKindError
+from quire.jobs.domain.job import Receipt, Submission
+from quire.jobs.domain.job_key import job_key_of
+from quire.jobs.domain.policies import Policies
+from quire.jobs.domain.queue import SIZE_CLASSES
+from quire.jobs.domain.state import JobState
+from quire.jobs.ports.v1.admission import Admission
+from quire.jobs.ports.v1.artifact_store import ArtifactStore
+from quire.jobs.ports.v1.broker import WORK, Broker
+from quire.jobs.ports.v1.submission_store import KeyHolder, SubmissionStore
+from quire.jobs.ports.v1.worker_registry import WorkerRegistry
+from quire.kernel import ConflictError, InvalidInputError, new_uuid7
+from quire.runtime.telemetry import current_traceparent
+
+BATCH_MAX = 10_000
+DEPENDENCIES_MAX = 1_000
+# Each round ends in an answer unless the holder of a key ended in between; that many times in a row is a fault.
+ROUNDS_MAX = 20
+
+
+@dataclass(frozen=True, slots=True)
+class JobRequest:
+    kind: str
+    payload: Mapping[str, object]
+    queue: str | None = None
+    size_class: str | None = None
+    run_at: datetime | None = None
+    depends_on: tuple[UUID, ...] = ()
+    unique: bool = True
+    parameters: Mapping[str, object] = field(default_factory=dict)
+    document_id: str | None = None
+    external_ref: str | None = None
+    job_id: UUID | None = None
+    """Given by callers that let jobs of one batch wait for each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """All that accepting work needs; wired once a process."""
+
+    store: SubmissionStore
+    artifacts: ArtifactStore
+    registry: WorkerRegistry
+    broker: Broker
+    admission: Admission
+    handlers: HandlerRegistry
+    policies: Policies
+
+
+async def enqueue_jobs(
+    intake: Intake,
+    requests: Sequence[JobRequest],
+    *,
+    tenant_id: str,
+    created_by: str,
+    public_only: bool = False,
+) -> list[Receipt]:
+    """One receipt a request, in order. All are accepted or none: the first bad one raises."""
+    if not 1 <= len(requests) <= BATCH_MAX:
+        raise InvalidInputError(f"a batch holds 1 to {BATCH_MAX} jobs", code="BATCH_SIZE_INVALID")
+    traceparent = current_traceparent()
+    submissions = [_submission(intake, r, tenant_id, created_by, traceparent, public_only) for r in requests]
+    await _admit(intake, submissions, tenant_id)
+    receipts = await _store(intake, submissions)
+    if any(receipt.outcome == "created" for receipt in receipts.values()):
+        intake.broker.announce(WORK, [receipt.job_id for receipt in receipts.values()])
+    return [receipts[submission.id] for submission in submissions]
+
+
+def _submission(
+    intake: Intake,
+    request: JobRequest,
+    tenant_id: str,
+    created_by: str,
+    traceparent: str | None,
+    public_only: bool,
+) -> Submission:
+    handler = intake.handlers.get(request.kind)
+    if handler is None or (public_only and not handler.public):
+        raise UnknownKindError(f"no kind named {request.kind[:100]!r}")
+    policy = intake.policies.queues.kind(request.kind)
+    queue = intake.policies.queues.queue(request.queue or policy.queue)
+    payload = check_payload(request.payload, handler, policy.max_payload_bytes)
+    if len(request.depends_on) > DEPENDENCIES_MAX:
+        raise InvalidInputError(
+            f"a job waits for at most {DEPENDENCIES_MAX} others", code="TOO_MANY_DEPENDENCIES"
+        )
+    size_class = request.size_class or queue.size_class
+    return Submission(
+        id=request.job_id or new_uuid7(),
+        kind=request.kind,
+        queue=queue.name,
+        priority=SIZE_CLASSES.index(size_class),
+        tenant_id=tenant_id,
+        created_by=created_by,
+        payload_text=payload.decode(),
+        job_key=job_key_of(tenant_id, request.kind, payload, request.parameters) if request.unique else None,
+        run_at=request.run_at,
+        depends_on=request.depends_on,
+        traceparent=traceparent,
+        tenant_lane=queue.tenant_lane,
+        document_id=request.document_id,
+        external_ref=request.external_ref,
+    )
+
+
+async def _admit(intake: Intake, submissions: Sequence[Submission], tenant_id: str) -> None:
+    lanes: dict[tuple[str, str], int] = {}
+    for item in submissions:
+        lanes[item.kind, item.queue] = lanes.get((item.kind, item.queue), 0) + 1
+    for (kind, queue), count in lanes.items():
+        policy = intake.policies.queues.kind(kind)
+        if policy.require_worker and not await intake.registry.serves(queue):
+            raise NoLiveWorkerError(f"no live worker serves queue {queue!r}", code=policy.unavailable_code)
+        await intake.admission.check(kind, queue, tenant_id, count)
+    if intake.broker.required:
+        await intake.broker.ping()
+
+
+async def _store(intake: Intake, submissions: Sequence[Submission]) -> dict[UUID, Receipt]:
+    """Insert what is free, answer the rest with the holders of their keys, and look again where one ended."""
+    receipts: dict[UUID, Receipt] = {}
+    rest = list(submissions)
+    for _ in range(ROUNDS_MAX):
+        created = await _insert(intake, rest)
+        for item in rest:
+            if item.id in created:
+                # The exact state (queued or waiting) matters to no one who gets this answer.
+                state = JobState.WAITING if item.depends_on else JobState.QUEUED
+                receipts[item.id] = Receipt(item.id, "created", state)
+        rest = [item for item in rest if item.id not in created]
+        if rest:
+            receipts |= await _answer_existing(intake, rest)
+            rest = [item for item in rest if item.id not in receipts]
+        if not rest:
+            return receipts
+    raise ConflictError(
+        "the same work keeps ending while it is asked for again", code="KEY_CONTENDED", retryable=True
+    )
+
+
+async def _insert(intake: Intake, submissions: Sequence[Submission]) -> frozenset[UUID]:
+    """Queues with a quota are counted one by one; the rest goes in one statement."""
+    quotas = {item.queue: intake.policies.queues.queue(item.queue).tenant_queued_max for item in submissions}
+    limited = [queue for queue, quota in quotas.items() if quota is not None]
+    if not limited:
+        return await intake.store.insert(submissions)
+    if len(quotas) > 1:
+        raise InvalidInputError(
+            f"queue {limited[0]!r} has a quota: send its jobs in a batch of their own",
+            code="BATCH_MIXES_QUOTAS",
+        )
+    return await intake.store.insert(submissions, queued_max=quotas[limited[0]])
+
+
+async def _answer_existing(intake: Intake, submissions: Sequence[Submission]) -> dict[UUID, Receipt]:
+    keys = [item.job_key for item in submissions if item.job_key is not None]
+    holders = await intake.store.holders(keys)
+    usable = await _usable_holders(intake, holders.values())
+    asked = [(usable[item.job_key].job_id, item.created_by) for item in submissions if item.job_key in usable]
+    live = await intake.store.add_interests(asked) if asked else frozenset()
+    receipts = {}
+    for item in submissions:
+        holder = usable.get(item.job_key) if item.job_key else None
+        if holder is not None and holder.job_id in live:
+            receipts[item.id] = Receipt(holder.job_id, "existing", holder.state)
+    return receipts
+
+
+async def _usable_holders(intake: Intake, holders: Iterable[KeyHolder]) -> dict[bytes | None, KeyHolder]:
+    """A success whose artifact is gone answers for nothing any more: it is marked expired and the work redone."""
+    usable: dict[bytes | None, KeyHolder] = {}
+    for holder in holders:
+        key = holder.artifact_key
+        if key is not None and not await intake.artifacts.exists(key):
+            await intake.store.expire_vanished(holder.job_id, key, "intake")
+            continue
+        usable[holder.job_key] = holder
+    return usable

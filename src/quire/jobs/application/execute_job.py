@@ -1,0 +1,96 @@
+"""One attempt, as a pipeline of named steps. Whatever the handler does, exactly one outcome comes out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+
+import structlog
+
+from quire.jobs.application.handler_registry import HandlerRegistry
+from quire.jobs.application.running_job import RunningJob, StopReason
+from quire.jobs.domain.errors import (
+    HANDLER_CRASHED,
+    RESULT_INVALID,
+    JobError,
+    LeaseLostError,
+    PayloadUndecodableError,
+    UnknownKindError,
+)
+from quire.jobs.domain.outcome import Cancelled, Failed, HandedBack, Outcome, Succeeded
+from quire.jobs.ports.v1.handler import Handler, JobContext
+from quire.kernel import QuireError
+from quire.runtime.telemetry import start_span
+
+RESULT_MAX_BYTES = 65_536
+
+log = structlog.get_logger(__name__)
+
+
+async def execute_job(running: RunningJob, handlers: HandlerRegistry, context: JobContext) -> Outcome | None:
+    """None: the lease is gone, and with it the right to say anything about this job."""
+    try:
+        with start_span("job.run", running.lease.traceparent):
+            handler = _resolve(handlers, running)
+            payload = _decode(handler, running)
+            value = await handler.handle(payload, context)
+            return _succeeded(running, value)
+    except asyncio.CancelledError:
+        return outcome_of_stop(running)
+    except LeaseLostError:
+        running.stop_reason = StopReason.LEASE_LOST
+        return None
+    except QuireError as error:
+        return _failed(running, error.code, error.detail)
+    except Exception as error:
+        log.exception("handler_crashed", job_id=str(running.lease.job_id), kind=running.lease.kind)
+        return _failed(running, HANDLER_CRASHED, f"{type(error).__name__}: {error}")
+
+
+def _resolve(handlers: HandlerRegistry, running: RunningJob) -> Handler:
+    handler = handlers.get(running.lease.kind)
+    if handler is None:
+        raise UnknownKindError(f"no handler for kind {running.lease.kind!r} in this worker")
+    return handler
+
+
+def _decode(handler: Handler, running: RunningJob) -> object:
+    try:
+        return handler.decode(json.loads(running.lease.payload_text))
+    except Exception as error:
+        raise PayloadUndecodableError(f"{type(error).__name__}: {error}") from None
+
+
+def _succeeded(running: RunningJob, value: object) -> Succeeded:
+    text = None
+    if value is not None:
+        try:
+            text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise JobError(f"the handler returned no JSON: {error}", code=RESULT_INVALID) from None
+        if len(text) > RESULT_MAX_BYTES or "\\u0000" in text:
+            raise JobError(f"a result holds at most {RESULT_MAX_BYTES} bytes, no NUL", code=RESULT_INVALID)
+    return Succeeded(running.lease, _duration_ms(running), running.kind.ttl_seconds, text, running.artifact)
+
+
+def _failed(running: RunningJob, code: str, message: str) -> Failed:
+    return Failed(running.lease, _duration_ms(running), code, message)
+
+
+def outcome_of_stop(running: RunningJob) -> Outcome | None:
+    """What a stopped attempt means depends on who stopped it."""
+    match running.stop_reason:
+        case StopReason.TIMEOUT:
+            limit = running.queue.hard_limit_seconds
+            return _failed(running, running.kind.timeout_code, f"not done within {limit:g} s")
+        case StopReason.CANCEL:
+            return Cancelled(running.lease, _duration_ms(running))
+        case StopReason.LEASE_LOST:
+            return None
+        case StopReason.SHUTDOWN | None:
+            return HandedBack(running.lease, _duration_ms(running), "shutdown")
+
+
+def _duration_ms(running: RunningJob) -> int:
+    return int((time.monotonic() - running.lease.claimed_at) * 1000)

@@ -1,0 +1,135 @@
+"""Renews leases from a thread of its own, so that a handler that blocks the event loop cannot lose them, and ends
+the process when a handler blocks it for good."""
+
+from __future__ import annotations
+
+import asyncio
+import faulthandler
+import os
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+import structlog
+
+from quire.jobs.domain.lease import HeartbeatReply
+from quire.jobs.ports.v1.lease_store import LeaseRenewer
+
+# How long after its hard limit a job may still be in the table before the loop must be stuck.
+STUCK_SECONDS = 10.0
+EXIT_STUCK = 75
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    fence: int
+    hard_at: float
+
+
+class Heartbeat:
+    def __init__(
+        self,
+        open_renewer: Callable[[], LeaseRenewer],
+        lease_seconds: float,
+        on_reply: Callable[[HeartbeatReply], None],
+        rescue: Callable[[frozenset[UUID]], Awaitable[None]],
+    ) -> None:
+        self._open_renewer = open_renewer
+        self._lease_seconds = lease_seconds
+        self._on_reply = on_reply
+        self._rescue = rescue
+        self._held: dict[UUID, Held] = {}
+        self._loop = asyncio.get_running_loop()
+        self._thread_loop: asyncio.AbstractEventLoop | None = None
+        self._poked: asyncio.Event | None = None
+        self._stopping = False
+        self._renewed_at = time.monotonic()
+        self._thread = threading.Thread(target=self._main, name="heartbeat", daemon=True)
+
+    @property
+    def healthy(self) -> bool:
+        """False once half a lease went by without a renewal: take no more work."""
+        return not self._held or time.monotonic() - self._renewed_at < self._lease_seconds / 2
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def hold(self, job_id: UUID, fence: int, hard_at: float) -> None:
+        if not self._held:
+            self._renewed_at = time.monotonic()
+        self._held[job_id] = Held(fence, hard_at)
+
+    def drop(self, job_id: UUID) -> None:
+        self._held.pop(job_id, None)
+
+    def poke(self) -> None:
+        """Renew now: a cancel may have been asked for."""
+        if self._thread_loop is not None and self._poked is not None and not self._stopping:
+            self._thread_loop.call_soon_threadsafe(self._poked.set)
+
+    def stop(self) -> None:
+        self.poke()
+        self._stopping = True
+        self._thread.join(timeout=5.0)
+        faulthandler.cancel_dump_traceback_later()
+
+    def _main(self) -> None:
+        asyncio.run(self._beat_forever())
+
+    async def _beat_forever(self) -> None:
+        self._thread_loop = asyncio.get_running_loop()
+        self._poked = asyncio.Event()
+        renewer = self._open_renewer()
+        pause = self._lease_seconds / 3
+        try:
+            while not self._stopping:
+                # Fires only if this thread cannot run at all: native code that keeps the interpreter lock.
+                faulthandler.dump_traceback_later(max(60.0, 4 * self._lease_seconds), exit=True)
+                await self._end_if_stuck()
+                ok = await self._beat(renewer)
+                await self._wait(pause if ok else min(1.0, pause))
+        finally:
+            await renewer.close()
+
+    async def _wait(self, seconds: float) -> None:
+        assert self._poked is not None
+        try:
+            await asyncio.wait_for(self._poked.wait(), seconds)
+            self._poked.clear()
+        except TimeoutError:
+            pass
+
+    async def _beat(self, renewer: LeaseRenewer) -> bool:
+        held = [(job_id, item.fence) for job_id, item in self._held.copy().items()]
+        if not held:
+            return True
+        asked_at = time.monotonic()
+        try:
+            reply = await renewer.renew(held)
+        except Exception as error:
+            # Whatever it is, the leases were not renewed, and the worker must know.
+            log.warning("heartbeat_failed", error=type(error).__name__, leases=len(held))
+            return False
+        self._renewed_at = asked_at
+        if reply.lost or reply.cancel_requested:
+            self._loop.call_soon_threadsafe(self._on_reply, reply)
+        return True
+
+    async def _end_if_stuck(self) -> None:
+        """The limiter on the event loop ends overdue jobs; one that is still held long after proves the loop is
+        blocked. Its attempt is failed from here, the others are handed back, and the process dies: no other end
+        of a blocked loop is certain."""
+        deadline = time.monotonic() - STUCK_SECONDS
+        overdue = frozenset(job_id for job_id, item in self._held.copy().items() if item.hard_at < deadline)
+        if not overdue:
+            return
+        log.error("event_loop_blocked", job_ids=[str(job_id) for job_id in overdue])
+        faulthandler.dump_traceback()
+        try:
+            await asyncio.wait_for(self._rescue(overdue), STUCK_SECONDS)
+        finally:
+            os._exit(EXIT_STUCK)

@@ -1,0 +1,47 @@
+"""A payload is a JSON object, small, canonical and fit for its kind, before it is stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+
+import jsonschema
+
+from quire.jobs.domain.errors import PayloadTooLargeError, PayloadUndecodableError
+from quire.jobs.ports.v1.handler import Handler
+from quire.kernel import canonical_json
+
+
+def check_payload(payload: Mapping[str, object], handler: Handler, max_bytes: int) -> bytes:
+    """The canonical bytes. Raises PayloadTooLargeError, PayloadUndecodableError or InvalidInputError."""
+    text = canonical_json(dict(payload))
+    if len(text) > max_bytes:
+        raise PayloadTooLargeError(f"{len(text)} bytes; {handler.kind} takes at most {max_bytes}")
+    if b"\\u0000" in text and _holds_nul(payload):
+        raise PayloadUndecodableError("text with a NUL character cannot be stored")
+    if handler.schema is not None:
+        _check_schema(payload, handler)
+    return text
+
+
+def _holds_nul(value: object) -> bool:
+    if isinstance(value, str):
+        return "\0" in value
+    if isinstance(value, Mapping):
+        return any(_holds_nul(key) or _holds_nul(item) for key, item in value.items())
+    return isinstance(value, list | tuple) and any(_holds_nul(item) for item in value)
+
+
+@lru_cache(maxsize=256)
+def _validator_of(schema_text: str) -> jsonschema.Draft202012Validator:
+    """Compiled once a schema: building a validator costs more than using it."""
+    return jsonschema.Draft202012Validator(json.loads(schema_text))
+
+
+def _check_schema(payload: Mapping[str, object], handler: Handler) -> None:
+    validator = _validator_of(json.dumps(handler.schema))
+    error = next(validator.iter_errors(dict(payload)), None)
+    if error is not None:
+        where = "/".join(str(part) for part in error.absolute_path) or "payload"
+        raise PayloadUndecodableError(f"{where}: {error.message[:200]}")

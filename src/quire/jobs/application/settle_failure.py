@@ -1,0 +1,39 @@
+"""What a failed attempt leads to: a hold while its integration is down, a retry, or a dead letter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from quire.jobs.domain.breaker import BreakerState
+from quire.jobs.domain.outcome import Failed, HandedBack
+from quire.jobs.domain.policies import Policies
+from quire.jobs.ports.v1.integration_gate import IntegrationGate
+from quire.jobs.ports.v1.lease_store import DeadLetter, Retry
+
+Verdict = Retry | DeadLetter | HandedBack
+
+
+async def settle_failure(
+    failed: Failed, policies: Policies, gate: IntegrationGate, random: Callable[[], float]
+) -> Verdict:
+    queue = policies.queues.queue(failed.lease.queue)
+    if queue.integration is not None and await _integration_is_down(
+        failed, queue.integration, policies, gate
+    ):
+        return HandedBack(failed.lease, failed.duration_ms, "held")
+    kind, code = failed.lease.kind, failed.error_code
+    delay = policies.retries.next_delay(kind, code, queue.size_class, failed.lease.attempt, random)
+    if delay is not None:
+        return Retry(failed, delay)
+    transient = policies.retries.rule_for(kind, code, queue.size_class) is not None
+    return DeadLetter(failed, transient)
+
+
+async def _integration_is_down(failed: Failed, name: str, policies: Policies, gate: IntegrationGate) -> bool:
+    """An outage is not the job's fault: once the breaker is open, its failures burn no attempt."""
+    policy = policies.integrations[name]
+    if policy.breaker is None:
+        return False
+    blamed = failed.error_code in policy.breaker.failure_codes
+    state = await gate.record(policy, failed=blamed, probe=failed.lease.probe)
+    return blamed and state is not BreakerState.CLOSED

@@ -1,0 +1,325 @@
+"""A worker process: claims, runs, reports. The loops are here; what they decide lives in their own files."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import structlog
+
+from quire.jobs.application import metrics
+from quire.jobs.application.attempt_context import AttemptContext
+from quire.jobs.application.completer import Completer
+from quire.jobs.application.execute_job import execute_job, outcome_of_stop
+from quire.jobs.application.handler_registry import HandlerRegistry
+from quire.jobs.application.heartbeat import Heartbeat
+from quire.jobs.application.limiter import Limiter, ask_to_stop
+from quire.jobs.application.reclaimer import Reclaimer
+from quire.jobs.application.running_job import RunningJob, StopReason
+from quire.jobs.application.sweeper import Sweeper
+from quire.jobs.domain.lease import HeartbeatReply, Lease
+from quire.jobs.domain.outcome import Outcome, Succeeded
+from quire.jobs.domain.policies import Policies
+from quire.jobs.domain.queue import QueuePolicy
+from quire.jobs.ports.v1.artifact_store import ArtifactStore
+from quire.jobs.ports.v1.broker import CANCEL, ENDED, WORK, Broker
+from quire.jobs.ports.v1.child_runner import ChildRunner
+from quire.jobs.ports.v1.expiry_store import ExpiryStore
+from quire.jobs.ports.v1.integration_gate import IntegrationGate
+from quire.jobs.ports.v1.lease_store import LeaseRenewer, LeaseStore
+from quire.jobs.ports.v1.worker_registry import WorkerCard, WorkerRegistry
+from quire.kernel import QuireError
+
+BEAT_SECONDS = 0.3
+# Finished jobs whose write is not acknowledged yet; beyond this the database is behind and takes no more claims.
+BACKLOG_FACTOR = 4
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerOptions:
+    shutdown_grace_seconds: float = 30.0
+    poll_seconds: float = 1.0
+    reclaim_seconds: float = 1.0
+    sweep_seconds: float = 3600.0
+    completion_batch: int = 200
+    completion_tick_seconds: float = 0.002
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerParts:
+    """What a worker works with; wired by the entrypoint."""
+
+    store: LeaseStore
+    gate: IntegrationGate
+    registry: WorkerRegistry
+    broker: Broker
+    artifacts: ArtifactStore
+    expiry: ExpiryStore
+    children: ChildRunner
+    handlers: HandlerRegistry
+    policies: Policies
+    open_renewer: Callable[[], LeaseRenewer]
+    rescue: Callable[[Sequence[RunningJob], Sequence[RunningJob]], Awaitable[None]]
+
+
+class Worker:
+    def __init__(self, card: WorkerCard, parts: WorkerParts, options: WorkerOptions | None = None) -> None:
+        self.card = card
+        self._parts = parts
+        self._options = options or WorkerOptions()
+        self._queues: list[QueuePolicy] = [parts.policies.queues.queue(name) for name in card.queues]
+        self._queues.sort(key=lambda queue: (queue.priority, queue.name))
+        self._running: dict[UUID, RunningJob] = {}
+        self._wake = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._hurry = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._claimed_lately_at = time.monotonic()
+        self._completer = Completer(
+            card.id,
+            parts.store,
+            parts.gate,
+            parts.policies,
+            self._written,
+            batch=self._options.completion_batch,
+            tick_seconds=self._options.completion_tick_seconds,
+        )
+        self._heartbeat = Heartbeat(parts.open_renewer, card.lease_seconds, self._heard, self._rescue)
+
+    # --- life
+
+    def stop(self) -> None:
+        """First call: finish what runs. Second call: hand it back now."""
+        if self._stopping.is_set():
+            self._hurry.set()
+        self._stopping.set()
+        self._wake.set()
+
+    @property
+    def live(self) -> bool:
+        """It polled lately; a process id proves nothing."""
+        return time.monotonic() - self._claimed_lately_at < max(10.0, 5 * self._options.poll_seconds)
+
+    async def run(self) -> None:
+        parts, options = self._parts, self._options
+        await self._register()
+        parts.broker.subscribe(WORK, self._wake.set)
+        parts.broker.subscribe(CANCEL, self._heartbeat.poke)
+        await parts.broker.start()
+        self._heartbeat.start()
+        reclaimer = Reclaimer(parts.store, parts.broker, options.reclaim_seconds)
+        sweeper = Sweeper(
+            self.card.id, parts.registry, parts.expiry, parts.artifacts, parts.policies, options.sweep_seconds
+        )
+        limiter = Limiter(self._running.values, self._abandon)
+        loops = [
+            asyncio.create_task(loop, name=name)
+            for name, loop in {
+                "completer": self._completer.run(),
+                "limiter": limiter.run(),
+                "presence": self._show_presence(),
+                "reclaimer": reclaimer.run(),
+                "sweeper": sweeper.run(),
+            }.items()
+        ]
+        for loop in loops:
+            loop.add_done_callback(self._loop_ended)
+        try:
+            await self._claim_until_stopped()
+            await self._finish()
+        finally:
+            self._heartbeat.stop()
+            for loop in loops:
+                loop.cancel()
+            await asyncio.gather(*loops, return_exceptions=True)
+            with contextlib.suppress(QuireError):
+                await parts.registry.sign_off(self.card.id)
+            await parts.broker.close()
+
+    async def _register(self) -> None:
+        await self._parts.registry.register(self.card)
+        log.info("worker_started", worker_id=str(self.card.id), queues=list(self.card.queues))
+
+    def _loop_ended(self, task: asyncio.Task[None]) -> None:
+        """A loop that dies takes the worker down in good order; the supervisor starts a fresh one."""
+        if not task.cancelled() and task.exception() is not None:
+            log.error("loop_died", loop=task.get_name(), exc_info=task.exception())
+            self.stop()
+
+    # --- claiming
+
+    async def _claim_until_stopped(self) -> None:
+        pause = 0.0
+        while not self._stopping.is_set():
+            self._wake.clear()
+            room = self._room()
+            if room <= 0:
+                await self._wait(self._options.poll_seconds)
+                continue
+            try:
+                claim = await self._parts.store.claim(
+                    self.card.id, self._queues, room, self.card.lease_seconds
+                )
+            except QuireError as error:
+                pause = min(5.0, max(0.25, pause * 2))
+                log.warning("claim_failed", error_code=error.code, pause_seconds=pause)
+                await self._wait(pause)
+                continue
+            pause = 0.0
+            self._claimed_lately_at = time.monotonic()
+            for lease in claim.leases:
+                self._start(lease)
+            if len(claim.leases) < room:
+                await self._wait(self._nap_seconds(claim.retry_after_seconds))
+            else:
+                # Let what was claimed run before asking for more.
+                await asyncio.sleep(0)
+
+    def _room(self) -> int:
+        if not self._heartbeat.healthy:
+            return 0
+        if self._completer.backlog > BACKLOG_FACTOR * max(
+            self.card.concurrency, self._options.completion_batch
+        ):
+            return 0
+        return self.card.concurrency - len(self._running)
+
+    def _nap_seconds(self, retry_after_seconds: float | None) -> float:
+        """Jittered, so that workers that woke together do not stay in step."""
+        nap = self._options.poll_seconds * (1 + random.random())
+        return nap if retry_after_seconds is None else max(0.01, min(nap, retry_after_seconds))
+
+    async def _wait(self, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._wake.wait(), seconds)
+
+    # --- running
+
+    def _start(self, lease: Lease) -> None:
+        policies = self._parts.policies.queues
+        running = RunningJob(lease, policies.queue(lease.queue), policies.kind(lease.kind))
+        self._running[lease.job_id] = running
+        self._heartbeat.hold(lease.job_id, lease.fence, running.hard_at)
+        self._idle.clear()
+        running.task = asyncio.create_task(self._attempt(running))
+
+    async def _attempt(self, running: RunningJob) -> None:
+        parts = self._parts
+        context = AttemptContext(running, self.card.id, parts.store, parts.artifacts, parts.children)
+        outcome = await execute_job(running, parts.handlers, context)
+        await self._report(running, outcome)
+
+    async def _report(self, running: RunningJob, outcome: Outcome | None) -> None:
+        """The slot is free now; the lease is kept until the outcome is written."""
+        if running.reported:
+            return
+        running.reported = True
+        self._free(running)
+        if outcome is None:
+            self._heartbeat.drop(running.lease.job_id)
+            await self._discard(running)
+            return
+        if running.artifact is not None and not isinstance(outcome, Succeeded):
+            await self._discard(running)
+        self._completer.add(outcome)
+
+    def _free(self, running: RunningJob) -> None:
+        self._running.pop(running.lease.job_id, None)
+        if not self._running:
+            self._idle.set()
+        self._wake.set()
+
+    def _abandon(self, running: RunningJob) -> None:
+        """The handler swallowed its cancellation. Its slot goes on without it, and its result is not wanted."""
+        if not running.reported:
+            running.reported = True
+            self._free(running)
+            outcome = outcome_of_stop(running)
+            if outcome is not None:
+                self._completer.add(outcome)
+            else:
+                self._heartbeat.drop(running.lease.job_id)
+
+    async def _discard(self, running: RunningJob) -> None:
+        if running.artifact is not None:
+            # What cannot be removed now is found by the sweep: its record is still pending.
+            with contextlib.suppress(QuireError):
+                await self._parts.artifacts.discard_unpublished(running.artifact.key)
+
+    def _written(self, outcome: Outcome, accepted: bool) -> Awaitable[None] | None:
+        lease = outcome.lease
+        self._heartbeat.drop(lease.job_id)
+        metrics.JOBS_ENDED.labels(lease.kind, type(outcome).__name__).inc()
+        metrics.JOB_SECONDS.labels(lease.kind).observe(outcome.duration_ms / 1000)
+        if accepted:
+            self._parts.broker.announce(ENDED)
+            if self._parts.policies.queues.queue(lease.queue).gated:
+                self._parts.broker.announce(WORK)
+            return None
+        metrics.LEASES_LOST.inc()
+        log.warning("lease_lost", job_id=str(lease.job_id), fence=lease.fence, outcome=type(outcome).__name__)
+        if isinstance(outcome, Succeeded) and outcome.artifact is not None:
+            return self._parts.artifacts.discard_unpublished(outcome.artifact.key)
+        return None
+
+    # --- hearing
+
+    def _heard(self, reply: HeartbeatReply) -> None:
+        for job_id in reply.lost:
+            running = self._running.get(job_id)
+            if running is not None:
+                log.warning("lease_lost", job_id=str(job_id), fence=running.lease.fence)
+                metrics.LEASES_LOST.inc()
+                ask_to_stop(running, StopReason.LEASE_LOST, grace_seconds=0.0)
+        for job_id in reply.cancel_requested:
+            running = self._running.get(job_id)
+            if running is not None and running.stop_reason is None:
+                ask_to_stop(running, StopReason.CANCEL)
+
+    async def _rescue(self, overdue: frozenset[UUID]) -> None:
+        jobs = list(self._running.copy().values())
+        await self._parts.rescue(
+            [job for job in jobs if job.lease.job_id in overdue],
+            [job for job in jobs if job.lease.job_id not in overdue],
+        )
+
+    async def _show_presence(self) -> None:
+        registered = True
+        while True:
+            claiming = not self._stopping.is_set() and self._heartbeat.healthy
+            metrics.JOBS_RUNNING.set(len(self._running))
+            try:
+                if not registered:
+                    await self._parts.registry.register(self.card)
+                await self._parts.registry.beat(self.card.id, len(self._running), claiming)
+                registered = True
+            except QuireError:
+                registered = False
+            await asyncio.sleep(BEAT_SECONDS)
+
+    # --- stopping
+
+    async def _finish(self) -> None:
+        """Grace for what runs, then hand back the rest at once, then write everything down."""
+        log.info("worker_stopping", running=len(self._running))
+        hurry = asyncio.create_task(self._hurry.wait())
+        idle = asyncio.create_task(self._idle.wait())
+        await asyncio.wait(
+            {hurry, idle}, timeout=self._options.shutdown_grace_seconds, return_when=asyncio.FIRST_COMPLETED
+        )
+        for running in list(self._running.values()):
+            ask_to_stop(running, StopReason.SHUTDOWN, grace_seconds=0.0)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(idle, 5.0)
+        hurry.cancel()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._completer.drained(), 30.0)
+        log.info("worker_stopped", worker_id=str(self.card.id))

@@ -1,0 +1,1 @@
+"""Rules of the engine: pure, no IO."""

@@ -1,0 +1,95 @@
+"""What the engine refuses, and how a handler says that its work failed."""
+
+from __future__ import annotations
+
+from quire.kernel import (
+    ConflictError,
+    InvalidInputError,
+    NotFoundError,
+    QuireError,
+    RateLimitedError,
+    TooLargeError,
+    UnavailableError,
+)
+
+WORKER_LOST = "WORKER_LOST"
+DEPENDENCY_FAILED = "DEPENDENCY_FAILED"
+JOB_TIMEOUT = "JOB_TIMEOUT"
+UNKNOWN_KIND = "UNKNOWN_KIND"
+PAYLOAD_UNDECODABLE = "PAYLOAD_UNDECODABLE"
+RESULT_INVALID = "RESULT_INVALID"
+HANDLER_CRASHED = "HANDLER_CRASHED"
+
+
+class UnknownKindError(InvalidInputError):
+    code = UNKNOWN_KIND
+    title = "No such kind of job"
+
+
+class PayloadUndecodableError(InvalidInputError):
+    code = PAYLOAD_UNDECODABLE
+    title = "The payload does not fit the kind"
+
+
+class PayloadTooLargeError(TooLargeError):
+    code = "PAYLOAD_TOO_LARGE"
+    title = "The payload is too large"
+
+
+class UnknownQueueError(NotFoundError):
+    code = "QUEUE_NOT_FOUND"
+    title = "No such queue"
+
+
+class JobNotFoundError(NotFoundError):
+    code = "JOB_NOT_FOUND"
+    title = "No such job"
+
+
+class ProblemNotFoundError(NotFoundError):
+    code = "PROBLEM_NOT_FOUND"
+    title = "No such problem"
+
+
+class JobStateConflictError(ConflictError):
+    code = "JOB_STATE_CONFLICT"
+    title = "The job is in a state that does not allow this"
+
+
+class NewerJobExistsError(ConflictError):
+    code = "NEWER_JOB_EXISTS"
+    title = "A newer job does the same work"
+
+
+class ArtifactNotReadyError(NotFoundError):
+    code = "ARTIFACT_NOT_FOUND"
+    title = "The job has no artifact"
+
+
+class DependencyUnusableError(ConflictError):
+    code = DEPENDENCY_FAILED
+    title = "A job to wait for has failed or does not exist"
+
+
+class TenantQuotaError(RateLimitedError):
+    code = "TENANT_QUOTA_EXCEEDED"
+    title = "The tenant has too much work queued here"
+
+
+class NoLiveWorkerError(UnavailableError):
+    code = "WORKER_UNAVAILABLE"
+    title = "No live worker serves this kind now"
+
+
+class JobError(QuireError):
+    """Raised by a handler: the attempt failed with this code. The retry policy decides what follows."""
+
+    code = "JOB_FAILED"
+    title = "The job failed"
+
+
+class LeaseLostError(QuireError):
+    """The fence is stale: someone else owns the job. Stop the work and discard its output."""
+
+    code = "LEASE_LOST"
+    title = "The lease was lost"

@@ -1,0 +1,46 @@
+"""How an attempt ended. The completer writes these; each carries the lease whose fence guards the write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from quire.jobs.domain.job import Artifact
+from quire.jobs.domain.lease import Lease
+
+
+@dataclass(frozen=True, slots=True)
+class Succeeded:
+    lease: Lease
+    duration_ms: int
+    ttl_seconds: float
+    result_text: str | None = None
+    artifact: Artifact | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The attempt failed with a code. The retry policy turns it into a retry or a dead letter."""
+
+    lease: Lease
+    duration_ms: int
+    error_code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class HandedBack:
+    """Not the job's fault: shutdown, throttle, or an integration that is down. Burns no attempt."""
+
+    lease: Lease
+    duration_ms: int
+    reason: str
+    delay_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    lease: Lease
+    duration_ms: int
+
+
+Outcome = Succeeded | Failed | HandedBack | Cancelled

@@ -1,0 +1,55 @@
+"""Artifacts: a record in Postgres under the fence, bytes in the storage backend."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from uuid import UUID
+
+from quire.jobs.domain.errors import LeaseLostError
+from quire.jobs.domain.job import Artifact
+from quire.jobs.domain.lease import Lease
+from quire.jobs.infrastructure.postgres.sql import load
+from quire.runtime.database import Database
+from quire.runtime.storage import StorageBackend
+
+SQL = load("artifacts.sql")
+
+
+class StoredArtifacts:
+    def __init__(self, database: Database, storage: StorageBackend) -> None:
+        self._database = database
+        self._storage = storage
+
+    async def write(
+        self, worker_id: UUID, lease: Lease, data: bytes, *, filename: str, content_type: str, folder: str
+    ) -> Artifact:
+        suffix = filename.rsplit(".", 1)[-1] if "." in filename else "bin"
+        # The fence in the name keeps a zombie's bytes apart from those of the attempt that counts.
+        key = f"{folder}/{lease.job_id}/{time.time_ns() // 1_000_000}-{lease.fence}.{suffix}"
+        await self._begin(worker_id, lease, key, content_type, filename)
+        stored = await self._storage.put_bytes(key, data, content_type=content_type)
+        digest = hashlib.sha256(data).hexdigest()
+        return Artifact(key, lease.job_id, content_type, filename, stored.size_bytes, digest)
+
+    async def _begin(self, worker_id: UUID, lease: Lease, key: str, content_type: str, filename: str) -> None:
+        async with self._database.acquire() as connection:
+            row = await connection.fetchrow(
+                SQL["begin_artifact"], worker_id, lease.job_id, lease.fence, key, content_type, filename
+            )
+        if row is None:
+            raise LeaseLostError(f"job {lease.job_id}: another worker owns it now")
+
+    async def exists(self, artifact_key: str) -> bool:
+        return await self._storage.exists(artifact_key)
+
+    async def discard_unpublished(self, artifact_key: str) -> None:
+        """Bytes first: a record without bytes is found again by the sweep, bytes without a record never."""
+        async with self._database.acquire() as connection:
+            if await connection.fetchval(SQL["is_published"], artifact_key):
+                return
+            await self._storage.delete(artifact_key)
+            await connection.execute(SQL["forget_artifacts"], [artifact_key])
+
+    async def delete_bytes(self, artifact_key: str) -> None:
+        await self._storage.delete(artifact_key)

@@ -1,0 +1,49 @@
+"""Expiry and pruning on Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from quire.jobs.infrastructure.postgres.sql import load
+from quire.runtime.database import Database
+
+SQL = load("expiry.sql")
+ARTIFACTS = load("artifacts.sql")
+WORKERS = load("workers.sql")
+
+
+class PostgresExpiryStore:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def due(self, limit: int) -> Sequence[UUID]:
+        async with self._database.acquire() as connection:
+            rows = await connection.fetch(SQL["due_for_expiry"], limit)
+        return [row["id"] for row in rows]
+
+    async def artifact_keys(self, job_ids: Sequence[UUID]) -> Sequence[str]:
+        async with self._database.acquire() as connection:
+            rows = await connection.fetch(SQL["artifacts_of_jobs"], job_ids)
+        return [row["artifact_key"] for row in rows]
+
+    async def expire(self, job_ids: Sequence[UUID], actor: str) -> int:
+        async with self._database.acquire() as connection:
+            return len(await connection.fetch(SQL["expire_jobs"], job_ids, actor))
+
+    async def stray_artifacts(self, limit: int, age_seconds: float) -> Sequence[str]:
+        async with self._database.acquire() as connection:
+            rows = await connection.fetch(ARTIFACTS["stray_artifacts"], limit, age_seconds)
+        return [row["artifact_key"] for row in rows]
+
+    async def forget_artifacts(self, keys: Sequence[str]) -> None:
+        async with self._database.acquire() as connection:
+            await connection.execute(ARTIFACTS["forget_artifacts"], keys)
+
+    async def prune(self, event_days: float, job_days: float, limit: int) -> int:
+        async with self._database.acquire() as connection:
+            events = await connection.execute(SQL["prune_events"], event_days, limit)
+            jobs = await connection.fetchval(SQL["prune_jobs"], job_days, limit)
+            await connection.execute(SQL["prune_outcomes"])
+            await connection.execute(WORKERS["forget_workers"])
+        return int(events.split()[-1]) + int(jobs)

@@ -1,0 +1,227 @@
+"""Claim, finish and reclaim on Postgres. Ownership is decided here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from uuid import UUID
+
+import asyncpg
+
+from quire.jobs.domain.lease import HeartbeatReply, Lease
+from quire.jobs.domain.outcome import Cancelled, Failed, HandedBack, Succeeded
+from quire.jobs.domain.policies import Policies
+from quire.jobs.domain.problem import recommend
+from quire.jobs.domain.queue import QueuePolicy
+from quire.jobs.infrastructure.postgres.dependants import fail_dependants, open_problems
+from quire.jobs.infrastructure.postgres.gated_claim import claim_gated_queue
+from quire.jobs.infrastructure.postgres.lease_row import leases_of
+from quire.jobs.infrastructure.postgres.sql import load
+from quire.jobs.ports.v1.lease_store import Claim, DeadLetter, Reclaimed, Retry
+from quire.runtime.database import Connection, Database, prepare_connection
+
+SQL = load("leases.sql")
+CANCELLED_KEEP_SECONDS = 7 * 86400.0
+
+
+def one_line(message: str, limit: int = 500) -> str:
+    """Error messages are stored as one line without control characters (NUL cannot be stored at all)."""
+    flat = " ".join("".join(c if c.isprintable() else " " for c in message[: 4 * limit]).split())
+    return flat[:limit]
+
+
+class PostgresLeaseStore:
+    def __init__(self, database: Database, policies: Policies) -> None:
+        self._database = database
+        self._policies = policies
+
+    @property
+    def _dead_letter_seconds(self) -> float:
+        return self._policies.retries.dead_letter_days * 86400.0
+
+    async def claim(
+        self, worker_id: UUID, queues: Sequence[QueuePolicy], limit: int, lease_seconds: float
+    ) -> Claim:
+        async with self._database.acquire() as connection:
+            if not any(queue.gated for queue in queues):
+                names = [queue.name for queue in queues]
+                return Claim(await self._claim_open(connection, worker_id, names, limit, lease_seconds))
+            return await self._claim_by_class(connection, worker_id, queues, limit, lease_seconds)
+
+    async def _claim_open(
+        self, connection: Connection, worker_id: UUID, names: list[str], limit: int, lease_seconds: float
+    ) -> list[Lease]:
+        rows = await connection.fetch(SQL["claim_open_lanes"], worker_id, names, limit, lease_seconds)
+        return leases_of(rows)
+
+    async def _claim_by_class(
+        self,
+        connection: Connection,
+        worker_id: UUID,
+        queues: Sequence[QueuePolicy],
+        limit: int,
+        lease_seconds: float,
+    ) -> Claim:
+        """Class by class, so that a gated small queue still goes before an open large one."""
+        leases: list[Lease] = []
+        waits: list[float] = []
+        for _, members in groupby(queues, key=lambda queue: queue.priority):
+            chosen = list(members)
+            open_names = [queue.name for queue in chosen if not queue.gated]
+            if open_names and len(leases) < limit:
+                room = limit - len(leases)
+                leases += await self._claim_open(connection, worker_id, open_names, room, lease_seconds)
+            for queue in chosen:
+                if queue.gated and len(leases) < limit:
+                    room = limit - len(leases)
+                    claim = await claim_gated_queue(
+                        connection, self._policies, worker_id, queue, room, lease_seconds
+                    )
+                    leases += claim.leases
+                    waits += [claim.retry_after_seconds] if claim.retry_after_seconds is not None else []
+        return Claim(leases, min(waits, default=None))
+
+    async def complete(self, worker_id: UUID, done: Sequence[Succeeded]) -> frozenset[UUID]:
+        artifacts = [item.artifact for item in done]
+        async with self._database.acquire() as connection:
+            rows = await connection.fetch(
+                SQL["complete_jobs"],
+                worker_id,
+                [item.lease.job_id for item in done],
+                [item.lease.fence for item in done],
+                [item.result_text for item in done],
+                [artifact.key if artifact else None for artifact in artifacts],
+                [item.duration_ms for item in done],
+                [item.ttl_seconds for item in done],
+                [artifact.size_bytes if artifact else None for artifact in artifacts],
+                [artifact.sha256 if artifact else None for artifact in artifacts],
+            )
+        return frozenset(row["id"] for row in rows)
+
+    async def retry(self, worker_id: UUID, retries: Sequence[Retry]) -> frozenset[UUID]:
+        failed = [item.failed for item in retries]
+        async with self._database.transaction() as connection:
+            rows = await connection.fetch(
+                SQL["retry_jobs"],
+                worker_id,
+                [item.lease.job_id for item in failed],
+                [item.lease.fence for item in failed],
+                [item.delay_seconds for item in retries],
+                [item.error_code for item in failed],
+                [one_line(item.message) for item in failed],
+                [item.duration_ms for item in failed],
+            )
+            await fail_dependants(connection, _cancelled(rows), self._dead_letter_seconds, str(worker_id))
+        return frozenset(row["id"] for row in rows)
+
+    async def hand_back(self, worker_id: UUID, returned: Sequence[HandedBack]) -> frozenset[UUID]:
+        async with self._database.transaction() as connection:
+            rows = await connection.fetch(
+                SQL["hand_back_jobs"],
+                worker_id,
+                [item.lease.job_id for item in returned],
+                [item.lease.fence for item in returned],
+                [item.delay_seconds for item in returned],
+                [item.reason for item in returned],
+                [item.duration_ms for item in returned],
+            )
+            await fail_dependants(connection, _cancelled(rows), self._dead_letter_seconds, str(worker_id))
+        return frozenset(row["id"] for row in rows)
+
+    async def bury(self, worker_id: UUID, letters: Sequence[DeadLetter]) -> frozenset[UUID]:
+        failed = [letter.failed for letter in letters]
+        advice = {
+            letter.failed.lease.job_id: recommend(letter.failed.error_code, transient=letter.transient)
+            for letter in letters
+        }
+        async with self._database.transaction() as connection:
+            ended = await self._end(connection, worker_id, "failed", failed, self._dead_letter_seconds)
+            await open_problems(connection, {job_id: advice[job_id] for job_id in ended})
+            await fail_dependants(connection, ended, self._dead_letter_seconds, str(worker_id))
+        return frozenset(ended)
+
+    async def cancel(self, worker_id: UUID, cancelled: Sequence[Cancelled]) -> frozenset[UUID]:
+        async with self._database.transaction() as connection:
+            ended = await self._end(connection, worker_id, "cancelled", cancelled, CANCELLED_KEEP_SECONDS)
+            await fail_dependants(connection, ended, self._dead_letter_seconds, str(worker_id))
+        return frozenset(ended)
+
+    async def _end(
+        self,
+        connection: Connection,
+        worker_id: UUID,
+        target: str,
+        items: Sequence[Failed] | Sequence[Cancelled],
+        keep_seconds: float,
+    ) -> list[UUID]:
+        rows = await connection.fetch(
+            SQL["end_jobs"],
+            worker_id,
+            [item.lease.job_id for item in items],
+            [item.lease.fence for item in items],
+            [target] * len(items),
+            [item.error_code if isinstance(item, Failed) else None for item in items],
+            [one_line(item.message) if isinstance(item, Failed) else None for item in items],
+            [item.duration_ms for item in items],
+            keep_seconds,
+        )
+        return [row["id"] for row in rows]
+
+    async def note_progress(self, worker_id: UUID, lease: Lease, percent: int) -> bool:
+        async with self._database.acquire() as connection:
+            row = await connection.fetchrow(
+                SQL["note_progress"], worker_id, lease.job_id, lease.fence, percent
+            )
+        return row is not None
+
+    async def reclaim(self, page: int) -> Reclaimed:
+        retries = self._policies.retries
+        async with self._database.transaction() as connection:
+            rows = await connection.fetch(
+                SQL["reclaim_jobs"], page, retries.max_crashes, self._dead_letter_seconds, "reclaimer"
+            )
+            failed = [row["id"] for row in rows if row["state"] == "failed"]
+            cancelled = _cancelled(rows)
+            advice = recommend("WORKER_LOST", transient=False)
+            await open_problems(connection, dict.fromkeys(failed, advice))
+            await fail_dependants(connection, failed + cancelled, self._dead_letter_seconds, "reclaimer")
+        return Reclaimed(len(rows) - len(failed) - len(cancelled), len(failed), len(cancelled))
+
+
+def _cancelled(rows: Sequence[asyncpg.Record]) -> list[UUID]:
+    return [row["id"] for row in rows if row["state"] == "cancelled"]
+
+
+class PostgresLeaseRenewer:
+    """Heartbeats over a connection of its own, so that no queue of statements can delay them."""
+
+    def __init__(self, dsn: str, worker_id: UUID, lease_seconds: float, timeout_seconds: float) -> None:
+        self._dsn = dsn
+        self._worker_id = worker_id
+        self._lease_seconds = lease_seconds
+        self._timeout_seconds = timeout_seconds
+        self._connection: asyncpg.Connection[asyncpg.Record] | None = None
+
+    async def _connected(self) -> asyncpg.Connection[asyncpg.Record]:
+        if self._connection is None or self._connection.is_closed():
+            self._connection = await asyncpg.connect(
+                self._dsn,
+                timeout=self._timeout_seconds,
+                command_timeout=self._timeout_seconds,
+                server_settings={"application_name": "quire-heartbeat", "timezone": "UTC"},
+            )
+            await prepare_connection(self._connection)
+        return self._connection
+
+    async def renew(self, leases: Sequence[tuple[UUID, int]]) -> HeartbeatReply:
+        connection = await self._connected()
+        ids = [job_id for job_id, _ in leases]
+        fences = [fence for _, fence in leases]
+        rows = await connection.fetch(SQL["renew_leases"], self._worker_id, ids, fences, self._lease_seconds)
+        renewed = {row["id"] for row in rows}
+        cancel = frozenset(row["id"] for row in rows if row["cancel_requested"])
+        return HeartbeatReply(frozenset(ids) - renewed, cancel)
+
+    async def close(self) -> None:
+        if self._connection is not None:
+            await self._connection.close(timeout=2.0)

@@ -1,0 +1,92 @@
+"""The Problem Log on Postgres: decisions and what they set in motion, in one transaction each."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import asyncpg
+
+from quire.jobs.domain.errors import JobStateConflictError, NewerJobExistsError
+from quire.jobs.domain.problem import DISCARD, RELEASED, RETRY, Problem, ProblemFilter
+from quire.jobs.domain.state import JobState
+from quire.jobs.infrastructure.postgres.sql import load
+from quire.runtime.database import Connection, Database
+
+SQL = load("problems.sql")
+JOBS = load("jobs.sql")
+
+
+class PostgresProblemLog:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def get(self, problem_id: UUID, tenant_id: str | None) -> Problem | None:
+        async with self._database.acquire() as connection:
+            row = await connection.fetchrow(SQL["get_problem"], problem_id, tenant_id)
+        return Problem(**row) if row else None
+
+    async def list_problems(self, wanted: ProblemFilter) -> list[Problem]:
+        async with self._database.acquire() as connection:
+            rows = await connection.fetch(
+                SQL["list_problems"],
+                wanted.tenant_id,
+                wanted.open_only,
+                wanted.error_code,
+                wanted.queue,
+                wanted.before_id,
+                wanted.limit,
+            )
+        return [Problem(**row) for row in rows]
+
+    async def open_of_job(self, job_id: UUID) -> UUID | None:
+        async with self._database.acquire() as connection:
+            found: UUID | None = await connection.fetchval(SQL["open_problem_of_job"], job_id)
+        return found
+
+    async def retry(self, problem: Problem, actor: str) -> None:
+        try:
+            async with self._database.transaction() as connection:
+                await self._decide(connection, problem, RETRY, actor)
+                if not await self._restart(connection, problem.job_id, actor):
+                    raise JobStateConflictError("the job is no longer a dead letter")
+                await self._release_dependants(connection, problem.job_id, actor)
+        except asyncpg.UniqueViolationError:
+            raise await self._newer_job(problem.job_id) from None
+
+    async def discard(self, problem: Problem, actor: str) -> None:
+        async with self._database.transaction() as connection:
+            await self._decide(connection, problem, DISCARD, actor)
+            if await connection.fetchval(JOBS["discard_job"], problem.job_id, actor) is None:
+                raise JobStateConflictError("the job is no longer a dead letter")
+
+    async def _decide(self, connection: Connection, problem: Problem, decision: str, actor: str) -> None:
+        if await connection.fetchval(SQL["decide_problem"], problem.id, decision, actor) is None:
+            raise JobStateConflictError("the problem is already decided", code="PROBLEM_ALREADY_DECIDED")
+
+    async def _restart(self, connection: Connection, job_id: UUID, actor: str) -> bool:
+        """A job that still waits for others goes back to waiting; one of them dead means it cannot run yet."""
+        rows = await connection.fetch(JOBS["unfinished_dependencies"], job_id)
+        pending = sum(row["state"] not in (JobState.SUCCEEDED, JobState.EXPIRED) for row in rows)
+        if any(row["state"] in (JobState.FAILED, JobState.CANCELLED) for row in rows):
+            raise JobStateConflictError(
+                "a job it waits for has failed: decide on that one first", code="DEPENDENCY_FAILED"
+            )
+        target = JobState.WAITING if pending else JobState.QUEUED
+        return await connection.fetchrow(JOBS["restart_job"], job_id, actor, target, pending) is not None
+
+    async def _release_dependants(self, connection: Connection, job_id: UUID, actor: str) -> None:
+        """What failed only because of this job waits again, unless another of its dependencies is dead too."""
+        for row in await connection.fetch(JOBS["failed_dependants"], job_id):
+            states = [r["state"] for r in await connection.fetch(JOBS["unfinished_dependencies"], row["id"])]
+            if any(state in (JobState.FAILED, JobState.CANCELLED) for state in states):
+                continue
+            pending = sum(state not in (JobState.SUCCEEDED, JobState.EXPIRED) for state in states)
+            await connection.execute(JOBS["restart_job"], row["id"], actor, JobState.WAITING, pending)
+            await connection.execute(SQL["close_problem_of_job"], row["id"], RELEASED, actor)
+            await self._release_dependants(connection, row["id"], actor)
+
+    async def _newer_job(self, job_id: UUID) -> NewerJobExistsError:
+        async with self._database.acquire() as connection:
+            key = await connection.fetchval("SELECT job_key FROM jobs WHERE id = $1", job_id)
+            newer = await connection.fetchval(JOBS["live_job_of_key"], key)
+        return NewerJobExistsError(f"job {newer} does the same work", extra={"job_id": str(newer)})

@@ -1,0 +1,51 @@
+-- Expiry and pruning, in pages, by one sweeper at a time.
+
+-- name: due_for_expiry
+-- $1 limit. Locks: none; the storage is cleaned before the row is marked, and both may be repeated.
+SELECT id, state, artifact_key FROM jobs
+WHERE expires_at IS NOT NULL AND expires_at < now() AND state IN ('succeeded','failed','cancelled')
+ORDER BY expires_at LIMIT $1
+
+-- name: artifacts_of_jobs
+SELECT artifact_key FROM artifacts WHERE job_id = ANY ($1::uuid[])
+
+-- name: expire_jobs
+-- Purpose: mark jobs expired, drop their artifact records, close what problems they have. Locks: the rows.
+WITH due AS MATERIALIZED (
+    SELECT id, state FROM jobs WHERE id = ANY ($1::uuid[]) AND expires_at < now()
+      AND state IN ('succeeded','failed','cancelled') ORDER BY id FOR UPDATE
+), updated AS (
+    UPDATE jobs j SET state = 'expired', expires_at = NULL, artifact_key = NULL, updated_at = now()
+    FROM due WHERE j.id = due.id
+    RETURNING j.id, j.attempt, j.fence, due.state AS from_state
+), event AS (
+    INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, reason)
+    SELECT id, from_state, 'expired', attempt, fence, $2, 'ttl' FROM updated
+), closed AS (
+    UPDATE problems p SET user_decision = 'expired', decided_by = $2, decided_at = now()
+    FROM updated u WHERE p.job_id = u.id AND p.user_decision IS NULL
+), dropped AS (
+    DELETE FROM artifacts a USING updated u WHERE a.job_id = u.id
+)
+SELECT id FROM updated
+
+-- name: prune_events
+-- Purpose: drop old lines of ended jobs' timelines. $1 age days, $2 limit. Locks: the deleted rows.
+DELETE FROM job_events WHERE ctid = ANY (ARRAY(
+    SELECT e.ctid FROM job_events e JOIN jobs j ON j.id = e.job_id
+    WHERE e.at < now() - make_interval(secs => $1 * 86400) AND j.state = 'expired' LIMIT $2))
+
+-- name: prune_jobs
+-- Purpose: forget jobs that expired long ago, with all that hangs on them. $1 age days, $2 limit.
+WITH old AS MATERIALIZED (
+    SELECT id FROM jobs WHERE state = 'expired' AND updated_at < now() - make_interval(secs => $1 * 86400)
+    ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
+), gone AS (DELETE FROM jobs WHERE id = ANY (ARRAY(SELECT id FROM old)) RETURNING id),
+events AS (DELETE FROM job_events WHERE job_id = ANY (ARRAY(SELECT id FROM old))),
+links AS (DELETE FROM job_dependencies WHERE job_id = ANY (ARRAY(SELECT id FROM old)) OR depends_on = ANY (ARRAY(SELECT id FROM old))),
+interests AS (DELETE FROM job_interests WHERE job_id = ANY (ARRAY(SELECT id FROM old))),
+closed AS (DELETE FROM problems WHERE job_id = ANY (ARRAY(SELECT id FROM old)))
+SELECT count(*) FROM gone
+
+-- name: prune_outcomes
+DELETE FROM integration_outcomes WHERE bucket_at < now() - interval '1 hour'

@@ -1,0 +1,145 @@
+-- Reading jobs, and a person's commands on them.
+
+-- name: get_job
+-- $1 id, $2 tenant or NULL for all, $3 principal that must be the creator or interested, or NULL. Locks: none.
+SELECT j.id, j.state, j.kind, j.queue, j.priority, j.tenant_id, j.created_by, j.attempt, j.retry_count, j.crash_count,
+       j.fence, j.pending_dependencies, j.progress_percent, j.created_at, j.updated_at, j.run_at, j.started_at,
+       j.finished_at, j.expires_at, j.lease_expires_at, j.cancel_requested_at, j.leased_by, j.job_key, j.traceparent,
+       j.artifact_key, j.document_id, j.external_ref, j.error_code, j.error_message, j.payload, j.result
+FROM jobs j
+WHERE j.id = $1 AND ($2::text IS NULL OR j.tenant_id = $2)
+  AND ($3::text IS NULL OR j.created_by = $3
+       OR EXISTS (SELECT 1 FROM job_interests i WHERE i.job_id = j.id AND i.principal_id = $3))
+
+-- name: list_jobs
+-- Newest first, by id. $1 tenant or NULL, $2 states or empty, $3 kind, $4 queue, $5 before id, $6 limit, $7 principal.
+-- Locks: none. Payload and result stay out: a list is for finding.
+SELECT j.id, j.state, j.kind, j.queue, j.priority, j.tenant_id, j.created_by, j.attempt, j.retry_count, j.crash_count,
+       j.fence, j.pending_dependencies, j.progress_percent, j.created_at, j.updated_at, j.run_at, j.started_at,
+       j.finished_at, j.expires_at, j.lease_expires_at, j.cancel_requested_at, j.leased_by, j.job_key, j.traceparent,
+       j.artifact_key, j.document_id, j.external_ref, j.error_code, j.error_message, NULL::jsonb AS payload,
+       NULL::jsonb AS result
+FROM jobs j
+WHERE ($1::text IS NULL OR j.tenant_id = $1)
+  AND (cardinality($2::text[]) = 0 OR j.state = ANY ($2::text[]))
+  AND ($3::text IS NULL OR j.kind = $3) AND ($4::text IS NULL OR j.queue = $4)
+  AND ($5::uuid IS NULL OR j.id < $5)
+  AND ($7::text IS NULL OR j.created_by = $7
+       OR EXISTS (SELECT 1 FROM job_interests i WHERE i.job_id = j.id AND i.principal_id = $7))
+ORDER BY j.id DESC LIMIT $6
+
+-- name: timeline
+SELECT at, from_state, to_state, attempt, fence, actor, reason, error_code, duration_ms
+FROM job_events WHERE job_id = $1 ORDER BY at, event_no LIMIT 1000
+
+-- name: dependencies
+SELECT depends_on FROM job_dependencies WHERE job_id = $1 ORDER BY depends_on LIMIT 1000
+
+-- name: ended_among
+-- Purpose: which of the awaited jobs have ended, in one look for all waiters of a process. Locks: none.
+SELECT id FROM jobs WHERE id = ANY ($1::uuid[]) AND state IN ('succeeded','failed','cancelled','expired')
+
+-- name: lock_job
+-- Purpose: hold one job still for a person's command. Locks: FOR UPDATE.
+SELECT id, state, created_by, fence, attempt, job_key, cancel_requested_at, artifact_key FROM jobs
+WHERE id = $1 AND ($2::text IS NULL OR tenant_id = $2)
+  AND ($3::text IS NULL OR created_by = $3
+       OR EXISTS (SELECT 1 FROM job_interests i WHERE i.job_id = jobs.id AND i.principal_id = $3))
+FOR UPDATE
+
+-- name: withdraw_interest
+UPDATE job_interests SET withdrawn_at = now() WHERE job_id = $1 AND principal_id = $2 AND withdrawn_at IS NULL
+
+-- name: count_interests
+SELECT count(*) FROM job_interests WHERE job_id = $1 AND withdrawn_at IS NULL
+
+-- name: cancel_unstarted
+-- Purpose: end a job that nobody runs. Locks: the row (held by lock_job already).
+WITH updated AS (
+    UPDATE jobs SET state = 'cancelled', finished_at = now(), updated_at = now(), cancel_requested_at = now(),
+        expires_at = now() + interval '7 days'
+    WHERE id = $1 AND state IN ('waiting','queued')
+    RETURNING id, attempt, fence
+), event AS (
+    INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, reason)
+    SELECT id, $2, 'cancelled', attempt, fence, $3, 'cancelled' FROM updated
+)
+SELECT id FROM updated
+
+-- name: request_cancel
+UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, now()), updated_at = now()
+WHERE id = $1 AND state = 'running'
+
+-- name: restart_job
+-- Purpose: an approved restart: counters begin anew, the fence goes on. May hit jobs_live_key when a newer job does
+--   the same work. $1 id, $2 actor, $3 target state, $4 pending dependencies. Locks: the row.
+WITH updated AS (
+    UPDATE jobs SET state = $3, attempt = 0, crash_count = 0, run_at = now(), finished_at = NULL,
+        expires_at = NULL, cancel_requested_at = NULL, error_code = NULL, error_message = NULL, updated_at = now(),
+        pending_dependencies = $4
+    WHERE id = $1 AND state = 'failed'
+    RETURNING id, attempt, fence, state
+), event AS (
+    INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, reason)
+    SELECT id, 'failed', state, attempt, fence, $2, 'restarted' FROM updated
+)
+SELECT id, state FROM updated
+
+-- name: unfinished_dependencies
+-- Purpose: how many jobs this one still waits for, and whether one of them cannot succeed any more.
+-- Locks: FOR SHARE on them, so that none finishes between the count and the restart.
+SELECT id, state FROM jobs WHERE id IN (SELECT depends_on FROM job_dependencies WHERE job_id = $1)
+ORDER BY id FOR SHARE
+
+-- name: failed_dependants
+-- Purpose: jobs that failed only because this one did. Locks: FOR UPDATE in id order.
+SELECT j.id FROM jobs j WHERE j.state = 'failed' AND j.error_code = 'DEPENDENCY_FAILED'
+  AND j.id IN (SELECT job_id FROM job_dependencies WHERE depends_on = $1)
+ORDER BY j.id FOR UPDATE
+
+-- name: discard_job
+-- Purpose: a person gives a dead letter up. Locks: the row.
+WITH updated AS (
+    UPDATE jobs SET state = 'expired', updated_at = now(), expires_at = NULL WHERE id = $1 AND state = 'failed'
+    RETURNING id, attempt, fence
+), event AS (
+    INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, reason)
+    SELECT id, 'failed', 'expired', attempt, fence, $2, 'discarded' FROM updated
+)
+SELECT id FROM updated
+
+-- name: live_job_of_key
+SELECT id FROM jobs WHERE job_key = $1 AND state IN ('waiting','queued','running','succeeded')
+
+-- name: queue_depths
+-- Purpose: what each queue holds. Reads only the partial indexes of unfinished states; each queued count stops at
+--   $1 so that a flood cannot make this page slow.
+SELECT q.name,
+       (SELECT count(*) FROM jobs j WHERE j.state = 'running' AND j.queue = q.name) AS running,
+       (SELECT count(*) FROM (SELECT 1 FROM jobs j WHERE j.state = 'queued' AND j.queue = q.name
+                              AND j.run_at <= now() LIMIT $1) x) AS queued,
+       (SELECT count(*) FROM (SELECT 1 FROM jobs j WHERE j.state = 'queued' AND j.queue = q.name
+                              AND j.run_at > now() LIMIT $1) x) AS scheduled,
+       (SELECT extract(epoch FROM now() - min(h.run_at)) FROM generate_series(0, 3) p CROSS JOIN LATERAL (
+            SELECT j.run_at FROM jobs j WHERE j.state = 'queued' AND j.queue = q.name AND j.priority = p
+            AND j.run_at <= now() ORDER BY j.run_at LIMIT 1) h)::float8 AS oldest_queued_seconds,
+       s.paused_at, s.paused_by
+FROM unnest($2::text[]) AS q(name) LEFT JOIN queues s ON s.name = q.name ORDER BY q.name
+
+-- name: waiting_counts
+SELECT queue, count(*) AS waiting FROM jobs WHERE state = 'waiting' GROUP BY queue
+
+-- name: pause_queue
+INSERT INTO queues (name, paused_at, paused_by) VALUES ($1, now(), $2)
+ON CONFLICT (name) DO UPDATE SET paused_at = coalesce(queues.paused_at, now()), paused_by = coalesce(queues.paused_by, $2), updated_at = now()
+
+-- name: resume_queue
+UPDATE queues SET paused_at = NULL, paused_by = NULL, updated_at = now() WHERE name = $1
+
+-- name: register_queues
+-- Purpose: a row per queue, so that claims under tenant rules have something to lock.
+INSERT INTO queues (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING
+
+-- name: lock_queue
+-- Locks: FOR UPDATE; claims of this queue go one at a time while it is held.
+SELECT paused_at IS NOT NULL AS paused FROM queues WHERE name = $1 FOR UPDATE

@@ -1,0 +1,270 @@
+-- Claim, renew, finish, reclaim. Every write but the claim and the reclaim carries (id, fence, leased_by).
+
+-- name: claim_open_lanes
+-- Purpose: take up to $3 due jobs from queues without gates, smaller classes first, oldest first inside a lane;
+--   lanes of one class in the order of their oldest job, so no queue starves its neighbour.
+-- $1 worker id, $2 queue names, $3 limit, $4 lease seconds.
+-- Locks: row locks on the claimed jobs only, SKIP LOCKED. `picked` pulls lane after lane and stops at the limit:
+--   the executor streams, so rows beyond the limit are not locked.
+-- Planner: ANY(ARRAY(..)) keeps the update on the primary key; a join against `picked` can turn into a hash join
+--   over the whole table, because a LIMIT with a parameter is guessed as a tenth of it.
+WITH lanes AS MATERIALIZED (
+    SELECT q.queue, p.priority, head.run_at
+    FROM unnest($2::text[]) AS q(queue)
+    CROSS JOIN generate_series(0, 3) AS p(priority)
+    CROSS JOIN LATERAL (
+        SELECT j.run_at FROM jobs j
+        WHERE j.state = 'queued' AND j.queue = q.queue AND j.priority = p.priority AND j.run_at <= now()
+        ORDER BY j.run_at, j.id LIMIT 1
+    ) AS head
+    WHERE NOT EXISTS (SELECT 1 FROM queues s WHERE s.name = q.queue AND s.paused_at IS NOT NULL)
+    ORDER BY p.priority, head.run_at
+), picked AS MATERIALIZED (
+    SELECT candidate.id
+    FROM lanes CROSS JOIN LATERAL (
+        SELECT j.id FROM jobs j
+        WHERE j.state = 'queued' AND j.queue = lanes.queue AND j.priority = lanes.priority AND j.run_at <= now()
+        ORDER BY j.run_at, j.id
+        LIMIT $3 FOR UPDATE SKIP LOCKED
+    ) AS candidate
+    LIMIT $3
+), claimed AS (
+    UPDATE jobs SET
+        state = 'running', fence = fence + 1, attempt = attempt + 1, leased_by = $1,
+        lease_expires_at = now() + make_interval(secs => $4), started_at = coalesce(started_at, now()),
+        updated_at = now(), progress_percent = NULL
+    WHERE id = ANY (ARRAY(SELECT id FROM picked))
+    RETURNING id, fence, kind, queue, priority, tenant_id, created_by, attempt, crash_count, payload, traceparent,
+              document_id, external_ref, run_at
+), event AS (
+    INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor)
+    SELECT id, 'queued', 'running', attempt, fence, $1::text FROM claimed
+)
+SELECT id, fence, kind, queue, tenant_id, created_by, attempt, crash_count, payload::text AS payload_text, traceparent,
+       document_id, external_ref
+FROM claimed ORDER BY priority, run_at, id
+
+-- name: claim_tenant_lane
+-- Purpose: take up to $3 due jobs of one queue whose tenants take turns and may have a cap on running work ($5).
+--   A tenant's n-th pick is ranked by what it already runs plus n, so whoever runs least is served first.
+-- $1 worker id, $2 queue, $3 limit, $4 lease seconds, $5 running cap or NULL, $6 whether tenants take turns.
+-- Locks: the caller holds the queue's row in `queues`, so no other claim of this queue runs now.
+WITH RECURSIVE tenants AS (
+    (SELECT j.tenant_id FROM jobs j WHERE j.state = 'queued' AND j.tenant_lane AND j.queue = $2
+     ORDER BY j.tenant_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT j.tenant_id FROM jobs j
+            WHERE j.state = 'queued' AND j.tenant_lane AND j.queue = $2 AND j.tenant_id > t.tenant_id
+            ORDER BY j.tenant_id LIMIT 1)
+    FROM tenants t WHERE t.tenant_id IS NOT NULL
+), load AS MATERIALIZED (
+    SELECT t.tenant_id, (SELECT count(*) FROM jobs r
+        WHERE r.state = 'running' AND r.queue = $2 AND r.tenant_id = t.tenant_id) AS running
+    FROM tenants t WHERE t.tenant_id IS NOT NULL
+), ranked AS MATERIALIZED (
+    SELECT due.id, due.priority, due.run_at, load.running + due.place AS turn
+    FROM load CROSS JOIN LATERAL (
+        SELECT oldest.*, row_number() OVER (ORDER BY oldest.priority, oldest.run_at, oldest.id) AS place
+        FROM (
+            SELECT j.id, j.priority, j.run_at FROM jobs j
+            WHERE j.state = 'queued' AND j.tenant_lane AND j.queue = $2 AND j.tenant_id = load.tenant_id
+              AND j.run_at <= now()
+            ORDER BY j.priority, j.run_at, j.id
+            LIMIT least($3::bigint, coalesce($5::bigint - load.running, $3::bigint))
+        ) AS oldest
+    ) AS due
+    WHERE $5::bigint IS NULL OR load.running < $5::bigint
+), picked AS MATERIALIZED (
+    SELECT id FROM ranked
+    ORDER BY priority, CASE WHEN $6 THEN turn ELSE 0 END, run_at, id LIMIT $3
+), claimed AS (
+    UPDATE jobs SET
+        state = 'running', fence = fence + 1, attempt = attempt + 1, leased_by = $1,
+        lease_expires_at = now() + make_interval(secs => $4), started_at = coalesce(started_at, now()),
+        updated_at = now(), progress_percent = NULL
+    WHERE id = ANY (ARRAY(SELECT id FROM picked)) AND state = 'queued'
+    RETURNING id, fence, kind, queue, priority, tenant_id, created_by, attempt, crash_count, payload, traceparent,
+              document_id, external_ref, run_at
+), event AS (
+    INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor)
+    SELECT id, 'queued', 'running', attempt, fence, $1::text FROM claimed
+)
+SELECT id, fence, kind, queue, tenant_id, created_by, attempt, crash_count, payload::text AS payload_text, traceparent,
+       document_id, external_ref
+FROM claimed ORDER BY priority, run_at, id
+
+-- name: renew_leases
+-- Purpose: heartbeat of all of a worker's jobs in one statement; what does not come back is lost.
+-- $1 worker id, $2 job ids, $3 fences, $4 lease seconds.
+-- Locks: row locks for the update (HOT: no indexed column changes).
+UPDATE jobs j SET lease_expires_at = now() + make_interval(secs => $4)
+FROM unnest($2::uuid[], $3::bigint[]) AS held(id, fence)
+WHERE j.id = held.id AND j.fence = held.fence AND j.leased_by = $1 AND j.state = 'running'
+RETURNING j.id, j.cancel_requested_at IS NOT NULL AS cancel_requested
+
+-- name: note_progress
+-- Purpose: percent done, only by the holder. Locks: one row.
+UPDATE jobs SET progress_percent = $4, updated_at = now()
+WHERE id = $2 AND fence = $3 AND leased_by = $1 AND state = 'running'
+RETURNING id
+
+-- name: complete_jobs
+-- Purpose: mark finished jobs succeeded, publish their artifacts, count down the jobs that wait for them.
+-- $1 worker id, $2 ids, $3 fences, $4 results (JSON text), $5 artifact keys, $6 durations ms, $7 ttl seconds,
+-- $8 sizes, $9 sha256 (artifacts).
+-- Locks: the finished rows and the rows waiting for them. Two flushes releasing the same parents may deadlock;
+--   the completer tries again.
+WITH done AS (
+    SELECT * FROM unnest($2::uuid[], $3::bigint[], $4::text[], $5::text[], $6::int[], $7::float8[], $8::bigint[], $9::text[])
+        AS d(id, fence, result, artifact_key, duration_ms, ttl_seconds, size_bytes, sha256)
+), updated AS (
+    UPDATE jobs j SET
+        state = 'succeeded', finished_at = now(), updated_at = now(), leased_by = NULL, lease_expires_at = NULL,
+        result = d.result::jsonb, artifact_key = d.artifact_key, progress_percent = NULL,
+        error_code = NULL, error_message = NULL,
+        expires_at = CASE WHEN d.ttl_seconds > 0 THEN now() + make_interval(secs => d.ttl_seconds) END
+    FROM done d
+    WHERE j.id = d.id AND j.fence = d.fence AND j.leased_by = $1 AND j.state = 'running'
+    RETURNING j.id, j.attempt, j.fence, d.duration_ms, d.artifact_key, d.size_bytes, d.sha256
+), event AS (
+    INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, duration_ms)
+    SELECT id, 'running', 'succeeded', attempt, fence, $1::text, duration_ms FROM updated
+), published AS (
+    UPDATE artifacts a SET state = 'ready', size_bytes = u.size_bytes, sha256 = u.sha256
+    FROM updated u WHERE a.artifact_key = u.artifact_key AND a.fence = u.fence
+), counted AS (
+    SELECT d.job_id, count(*)::int AS finished FROM job_dependencies d JOIN updated u ON u.id = d.depends_on
+    GROUP BY d.job_id
+), released AS (
+    UPDATE jobs p SET
+        pending_dependencies = p.pending_dependencies - c.finished, updated_at = now(),
+        state = CASE WHEN p.pending_dependencies - c.finished = 0 THEN 'queued' ELSE 'waiting' END
+    FROM counted c WHERE p.id = c.job_id AND p.state = 'waiting'
+    RETURNING p.id, p.state, p.attempt, p.fence
+), release_event AS (
+    INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, reason)
+    SELECT id, 'waiting', 'queued', attempt, fence, $1::text, 'dependencies_done' FROM released WHERE state = 'queued'
+)
+SELECT id, (SELECT count(*) FROM released WHERE state = 'queued') AS released FROM updated
+
+-- name: retry_jobs
+-- Purpose: a failed attempt goes back to the queue after its delay; a cancel asked for meanwhile ends it instead.
+-- $1 worker id, $2 ids, $3 fences, $4 delays s, $5 codes, $6 messages, $7 durations ms. Locks: the rows.
+WITH failed AS (
+    SELECT * FROM unnest($2::uuid[], $3::bigint[], $4::float8[], $5::text[], $6::text[], $7::int[])
+        AS f(id, fence, delay_seconds, error_code, message, duration_ms)
+), updated AS (
+    UPDATE jobs j SET
+        state = CASE WHEN j.cancel_requested_at IS NULL THEN 'queued' ELSE 'cancelled' END,
+        finished_at = CASE WHEN j.cancel_requested_at IS NULL THEN NULL ELSE now() END,
+        expires_at = CASE WHEN j.cancel_requested_at IS NULL THEN NULL ELSE now() + interval '7 days' END,
+        run_at = now() + make_interval(secs => f.delay_seconds), retry_count = retry_count + 1,
+        error_code = f.error_code, error_message = f.message, leased_by = NULL, lease_expires_at = NULL,
+        updated_at = now()
+    FROM failed f
+    WHERE j.id = f.id AND j.fence = f.fence AND j.leased_by = $1 AND j.state = 'running'
+    RETURNING j.id, j.state, j.attempt, j.fence, f.error_code, f.duration_ms
+), event AS (
+    INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, reason, error_code, duration_ms)
+    SELECT id, 'running', state, attempt, fence, $1::text, 'retry', error_code, duration_ms FROM updated
+)
+SELECT id, state FROM updated
+
+-- name: hand_back_jobs
+-- Purpose: return unfinished work with its attempt restored: shutdown, throttle, a closed integration.
+-- $1 worker id, $2 ids, $3 fences, $4 delays s, $5 reasons, $6 durations ms. Locks: the rows.
+--   A cancel asked for meanwhile is honoured here.
+WITH returned AS (
+    SELECT * FROM unnest($2::uuid[], $3::bigint[], $4::float8[], $5::text[], $6::int[])
+        AS r(id, fence, delay_seconds, reason, duration_ms)
+), updated AS (
+    UPDATE jobs j SET
+        state = CASE WHEN j.cancel_requested_at IS NULL THEN 'queued' ELSE 'cancelled' END,
+        finished_at = CASE WHEN j.cancel_requested_at IS NULL THEN NULL ELSE now() END,
+        expires_at = CASE WHEN j.cancel_requested_at IS NULL THEN NULL ELSE now() + interval '7 days' END,
+        attempt = attempt - 1, leased_by = NULL, lease_expires_at = NULL, updated_at = now(),
+        run_at = CASE WHEN r.delay_seconds > 0 THEN now() + make_interval(secs => r.delay_seconds) ELSE j.run_at END
+    FROM returned r
+    WHERE j.id = r.id AND j.fence = r.fence AND j.leased_by = $1 AND j.state = 'running'
+    RETURNING j.id, j.state, j.attempt, j.fence, r.reason, r.duration_ms
+), event AS (
+    INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, reason, duration_ms)
+    SELECT id, 'running', state, attempt, fence, $1::text, reason, duration_ms FROM updated
+)
+SELECT id, state FROM updated
+
+-- name: end_jobs
+-- Purpose: final failure or cancellation of running jobs. Problems and dependants follow in the same transaction.
+-- $1 worker id, $2 ids, $3 fences, $4 target states, $5 codes, $6 messages, $7 durations ms, $8 keep seconds.
+-- Locks: the rows.
+WITH ended AS (
+    SELECT * FROM unnest($2::uuid[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::int[])
+        AS e(id, fence, target, error_code, message, duration_ms)
+), updated AS (
+    UPDATE jobs j SET
+        state = e.target, finished_at = now(), updated_at = now(), leased_by = NULL, lease_expires_at = NULL,
+        error_code = e.error_code, error_message = e.message, progress_percent = NULL,
+        expires_at = now() + make_interval(secs => $8)
+    FROM ended e
+    WHERE j.id = e.id AND j.fence = e.fence AND j.leased_by = $1 AND j.state = 'running'
+    RETURNING j.id, j.state, j.attempt, j.fence, j.error_code, e.duration_ms
+), event AS (
+    INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, error_code, duration_ms)
+    SELECT id, 'running', state, attempt, fence, $1::text, error_code, duration_ms FROM updated
+)
+SELECT id, state FROM updated
+
+-- name: reclaim_jobs
+-- Purpose: give expired leases back. Counts a crash, not an attempt; at $2 crashes the job is a dead letter.
+-- $1 page size, $2 most crashes, $3 keep seconds of a dead letter, $4 actor.
+-- Locks: SKIP LOCKED, so a page never waits for a job that is being written, and the state and expiry are
+--   checked again under the lock. Reads the small index of running jobs.
+WITH expired AS MATERIALIZED (
+    SELECT id FROM jobs WHERE state = 'running' AND lease_expires_at < now()
+    LIMIT $1 FOR UPDATE SKIP LOCKED
+), updated AS (
+    UPDATE jobs SET
+        state = CASE WHEN cancel_requested_at IS NOT NULL THEN 'cancelled'
+                     WHEN crash_count + 1 >= $2 THEN 'failed' ELSE 'queued' END,
+        finished_at = CASE WHEN cancel_requested_at IS NOT NULL OR crash_count + 1 >= $2 THEN now() END,
+        expires_at = CASE WHEN cancel_requested_at IS NOT NULL OR crash_count + 1 >= $2
+                          THEN now() + make_interval(secs => $3) END,
+        error_code = CASE WHEN crash_count + 1 >= $2 THEN 'WORKER_LOST' ELSE error_code END,
+        error_message = CASE WHEN crash_count + 1 >= $2 THEN 'the worker died while it ran this job' ELSE error_message END,
+        crash_count = crash_count + 1, attempt = attempt - 1, leased_by = NULL, lease_expires_at = NULL,
+        progress_percent = NULL, updated_at = now()
+    WHERE id = ANY (ARRAY(SELECT id FROM expired)) AND state = 'running' AND lease_expires_at < now()
+    RETURNING id, state, attempt, fence
+), event AS (
+    INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, reason, error_code)
+    SELECT id, 'running', state, attempt, fence, $4, 'lease_expired',
+           CASE WHEN state = 'failed' THEN 'WORKER_LOST' END FROM updated
+)
+SELECT id, state FROM updated
+
+-- name: open_problems
+-- Purpose: one open problem for each failed job in $1; a job that has one keeps it.
+-- $1 job ids, $2 new problem ids, $3 recommendations. Locks: none beyond the unique entry.
+INSERT INTO problems (id, job_id, tenant_id, document_id, task_type, queue, error_code, message, attempts,
+                      last_attempt_at, trace_id, external_ref, recommendation)
+SELECT n.problem_id, j.id, j.tenant_id, j.document_id, j.kind, j.queue, coalesce(j.error_code, 'UNKNOWN'),
+       coalesce(j.error_message, ''), j.attempt, j.finished_at, split_part(j.traceparent, '-', 2), j.external_ref,
+       n.recommendation
+FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS n(job_id, problem_id, recommendation)
+JOIN jobs j ON j.id = n.job_id AND j.state = 'failed'
+ON CONFLICT (job_id) WHERE user_decision IS NULL DO NOTHING
+
+-- name: fail_dependants
+-- Purpose: jobs waiting for one of $1 can no longer run. The caller repeats with the answer until it is empty.
+-- $1 ids that failed or were cancelled, $2 keep seconds, $3 actor. Locks: the waiting rows.
+WITH updated AS (
+    UPDATE jobs SET
+        state = 'failed', error_code = 'DEPENDENCY_FAILED', error_message = 'a job it waits for failed',
+        finished_at = now(), updated_at = now(), expires_at = now() + make_interval(secs => $2)
+    WHERE state = 'waiting' AND id IN (SELECT job_id FROM job_dependencies WHERE depends_on = ANY ($1::uuid[]))
+    RETURNING id, attempt, fence
+), event AS (
+    INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, error_code)
+    SELECT id, 'waiting', 'failed', attempt, fence, $3, 'DEPENDENCY_FAILED' FROM updated
+)
+SELECT id FROM updated

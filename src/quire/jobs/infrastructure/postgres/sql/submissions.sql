@@ -1,0 +1,84 @@
+-- Enqueue: one statement a batch, idempotent by job_key.
+
+-- name: insert_jobs
+-- Purpose: store new jobs; a key that is live already inserts nothing for that row. Rows are ordered by key, so two
+--   batches that share keys wait for each other in one order and cannot deadlock.
+-- $1.. arrays, one element a job. Locks: unique entries of the keys; waits for a racing insert of the same key.
+WITH input AS (
+    SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::smallint[], $6::text[], $7::text[],
+                         $8::text[], $9::bytea[], $10::timestamptz[], $11::int[], $12::text[], $13::bool[],
+                         $14::text[], $15::text[])
+        AS i(id, state, kind, queue, priority, tenant_id, created_by, payload, job_key, run_at, pending_dependencies,
+             traceparent, tenant_lane, document_id, external_ref)
+), inserted AS (
+    INSERT INTO jobs (id, state, kind, queue, priority, tenant_id, created_by, payload, job_key, run_at,
+                      pending_dependencies, traceparent, tenant_lane, document_id, external_ref)
+    SELECT id, state, kind, queue, priority, tenant_id, created_by, payload::jsonb, job_key, coalesce(run_at, now()),
+           pending_dependencies, traceparent, tenant_lane, document_id, external_ref
+    FROM input ORDER BY job_key
+    ON CONFLICT (job_key) WHERE job_key IS NOT NULL AND state IN ('waiting','queued','running','succeeded') DO NOTHING
+    RETURNING id, state, created_by
+), event AS (
+    INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor)
+    SELECT id, NULL, state, 0, 0, created_by FROM inserted
+)
+SELECT id FROM inserted
+
+-- name: live_by_key
+-- Purpose: the jobs that already hold these keys. Locks: none.
+SELECT id, job_key, state, artifact_key, created_by FROM jobs
+WHERE job_key = ANY ($1::bytea[]) AND state IN ('waiting','queued','running','succeeded')
+
+-- name: add_interests
+-- Purpose: who asked for the same work gets the creator's read rights, and a say in cancelling. The creator's own
+--   interest is written down with the first other one.
+-- $1 job ids, $2 principal ids. Locks: shares the job rows against a cancel that is counting interests;
+--   returns only jobs still live under that lock.
+WITH asked AS (
+    SELECT * FROM unnest($1::uuid[], $2::text[]) AS a(job_id, principal_id)
+), held AS MATERIALIZED (
+    SELECT j.id, j.created_by FROM jobs j
+    WHERE j.id = ANY ($1::uuid[]) AND j.state IN ('waiting','queued','running','succeeded')
+    ORDER BY j.id FOR KEY SHARE
+), added AS (
+    INSERT INTO job_interests (job_id, principal_id)
+    SELECT a.job_id, a.principal_id FROM asked a JOIN held h ON h.id = a.job_id WHERE a.principal_id <> h.created_by
+    UNION
+    SELECT h.id, h.created_by FROM asked a JOIN held h ON h.id = a.job_id WHERE a.principal_id <> h.created_by
+    ON CONFLICT (job_id, principal_id) DO NOTHING
+), returned AS (
+    UPDATE job_interests i SET withdrawn_at = NULL
+    FROM asked a WHERE i.job_id = a.job_id AND i.principal_id = a.principal_id AND i.withdrawn_at IS NOT NULL
+)
+SELECT id FROM held
+
+-- name: expire_vanished
+-- Purpose: a succeeded job whose artifact is gone no longer answers for its key. Locks: the row.
+WITH updated AS (
+    UPDATE jobs SET state = 'expired', updated_at = now(), expires_at = NULL, artifact_key = NULL
+    WHERE id = $1 AND state = 'succeeded' AND artifact_key = $2
+    RETURNING id, attempt, fence
+), event AS (
+    INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, reason)
+    SELECT id, 'succeeded', 'expired', attempt, fence, $3, 'artifact_gone' FROM updated
+)
+SELECT id FROM updated
+
+-- name: lock_dependencies
+-- Purpose: the states of the jobs to wait for, held still until the waiting job is stored.
+-- Locks: FOR SHARE on them, in id order; a completer waits for us.
+SELECT id, state, tenant_id FROM jobs WHERE id = ANY ($1::uuid[]) ORDER BY id FOR SHARE
+
+-- name: insert_dependencies
+INSERT INTO job_dependencies (job_id, depends_on) SELECT * FROM unnest($1::uuid[], $2::uuid[]) ON CONFLICT DO NOTHING
+
+-- name: count_tenant_queued
+-- Purpose: how much a tenant has queued in one queue, up to $3 (no need to count further). Locks: none.
+SELECT count(*) FROM (
+    SELECT 1 FROM jobs WHERE state = 'queued' AND tenant_lane AND queue = $1 AND tenant_id = $2 LIMIT $3
+) AS counted
+
+-- name: lock_tenant_quota
+-- Purpose: enqueues of one tenant into one quota queue go one at a time, so that the count holds.
+-- Locks: transaction-scoped advisory lock, released at commit.
+SELECT pg_advisory_xact_lock(hashtextextended($1 || chr(0) || $2, 7))

@@ -1,0 +1,119 @@
+"""New jobs into Postgres: one statement a batch, once a key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from quire.jobs.domain.errors import DependencyUnusableError, TenantQuotaError
+from quire.jobs.domain.job import Submission
+from quire.jobs.domain.state import JobState
+from quire.jobs.infrastructure.postgres.sql import load
+from quire.jobs.ports.v1.submission_store import KeyHolder
+from quire.runtime.database import Connection, Database
+
+SQL = load("submissions.sql")
+
+
+class PostgresSubmissionStore:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def insert(
+        self, submissions: Sequence[Submission], *, queued_max: int | None = None
+    ) -> frozenset[UUID]:
+        if queued_max is None and not any(item.depends_on for item in submissions):
+            async with self._database.acquire() as connection:
+                return await self._insert_rows(connection, submissions, {})
+        async with self._database.transaction() as connection:
+            if queued_max is not None:
+                await self._check_quota(connection, submissions, queued_max)
+            pending = await self._pending_counts(connection, submissions)
+            stored = await self._insert_rows(connection, submissions, pending)
+            await self._insert_dependencies(connection, submissions, stored)
+        return stored
+
+    async def _insert_rows(
+        self, connection: Connection, items: Sequence[Submission], pending: dict[UUID, int]
+    ) -> frozenset[UUID]:
+        rows = await connection.fetch(
+            SQL["insert_jobs"],
+            [item.id for item in items],
+            ["waiting" if pending.get(item.id) else "queued" for item in items],
+            [item.kind for item in items],
+            [item.queue for item in items],
+            [item.priority for item in items],
+            [item.tenant_id for item in items],
+            [item.created_by for item in items],
+            [item.payload_text for item in items],
+            [item.job_key for item in items],
+            [item.run_at for item in items],
+            [pending.get(item.id, 0) for item in items],
+            [item.traceparent for item in items],
+            [item.tenant_lane for item in items],
+            [item.document_id for item in items],
+            [item.external_ref for item in items],
+        )
+        return frozenset(row["id"] for row in rows)
+
+    async def _check_quota(
+        self, connection: Connection, submissions: Sequence[Submission], queued_max: int
+    ) -> None:
+        first = submissions[0]
+        await connection.execute(SQL["lock_tenant_quota"], first.tenant_id, first.queue)
+        room = queued_max + 1
+        counted = await connection.fetchval(SQL["count_tenant_queued"], first.queue, first.tenant_id, room)
+        if counted + len(submissions) > queued_max:
+            raise TenantQuotaError(f"queue {first.queue!r} takes at most {queued_max} queued jobs a tenant")
+
+    async def _pending_counts(
+        self, connection: Connection, submissions: Sequence[Submission]
+    ) -> dict[UUID, int]:
+        """Dependencies inside the batch are pending by nature; stored ones are looked at under a lock."""
+        own = {item.id for item in submissions}
+        wanted = {dep for item in submissions for dep in item.depends_on} - own
+        rows = await connection.fetch(SQL["lock_dependencies"], list(wanted)) if wanted else []
+        states = {row["id"]: (JobState(row["state"]), row["tenant_id"]) for row in rows}
+        return {item.id: _count_pending(item, own, states) for item in submissions if item.depends_on}
+
+    async def _insert_dependencies(
+        self, connection: Connection, submissions: Sequence[Submission], stored: frozenset[UUID]
+    ) -> None:
+        pairs = [(item.id, dep) for item in submissions if item.id in stored for dep in set(item.depends_on)]
+        if pairs:
+            await connection.execute(SQL["insert_dependencies"], [p[0] for p in pairs], [p[1] for p in pairs])
+
+    async def holders(self, keys: Sequence[bytes]) -> dict[bytes, KeyHolder]:
+        async with self._database.acquire() as connection:
+            rows = await connection.fetch(SQL["live_by_key"], keys)
+        return {
+            row["job_key"]: KeyHolder(row["id"], row["job_key"], JobState(row["state"]), row["artifact_key"])
+            for row in rows
+        }
+
+    async def add_interests(self, interests: Sequence[tuple[UUID, str]]) -> frozenset[UUID]:
+        async with self._database.acquire() as connection:
+            rows = await connection.fetch(
+                SQL["add_interests"], [job_id for job_id, _ in interests], [who for _, who in interests]
+            )
+        return frozenset(row["id"] for row in rows)
+
+    async def expire_vanished(self, job_id: UUID, artifact_key: str, actor: str) -> bool:
+        async with self._database.acquire() as connection:
+            return await connection.fetchval(SQL["expire_vanished"], job_id, artifact_key, actor) is not None
+
+
+def _count_pending(item: Submission, own: set[UUID], states: dict[UUID, tuple[JobState, str]]) -> int:
+    pending = 0
+    for dependency in set(item.depends_on):
+        if dependency in own:
+            pending += 1
+            continue
+        state, tenant = states.get(dependency, (None, None))
+        # Another tenant's job is as good as none: its existence is not told.
+        if state is None or tenant != item.tenant_id:
+            raise DependencyUnusableError(f"no job {dependency} to wait for")
+        if state in (JobState.FAILED, JobState.CANCELLED, JobState.EXPIRED):
+            raise DependencyUnusableError(f"job {dependency} is {state}")
+        pending += state is not JobState.SUCCEEDED
+    return pending

@@ -1,0 +1,1 @@
+"""Version 1 of the engine's ports. An incompatible change becomes v2 beside it."""

@@ -1,0 +1,23 @@
+"""What has outlived its use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+from uuid import UUID
+
+
+class ExpiryStore(Protocol):
+    async def due(self, limit: int) -> Sequence[UUID]: ...
+
+    async def artifact_keys(self, job_ids: Sequence[UUID]) -> Sequence[str]: ...
+
+    async def expire(self, job_ids: Sequence[UUID], actor: str) -> int: ...
+
+    async def stray_artifacts(self, limit: int, age_seconds: float) -> Sequence[str]: ...
+
+    async def forget_artifacts(self, keys: Sequence[str]) -> None: ...
+
+    async def prune(self, event_days: float, job_days: float, limit: int) -> int:
+        """SHALL delete at most about `limit` rows a table and say how many went."""
+        ...

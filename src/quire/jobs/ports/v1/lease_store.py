@@ -1,0 +1,89 @@
+"""Where ownership of jobs is decided. Every write of a worker carries its fence; a stale one changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+from quire.jobs.domain.lease import HeartbeatReply, Lease
+from quire.jobs.domain.outcome import Cancelled, Failed, HandedBack, Succeeded
+from quire.jobs.domain.queue import QueuePolicy
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a claim took. `retry_after_seconds`: a throttle held work back that may start then."""
+
+    leases: list[Lease]
+    retry_after_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """A failed attempt that the policy tries again."""
+
+    failed: Failed
+    delay_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A failed attempt that was the last."""
+
+    failed: Failed
+    transient: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reclaimed:
+    requeued: int = 0
+    failed: int = 0
+    cancelled: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.requeued + self.failed + self.cancelled
+
+
+class LeaseStore(Protocol):
+    async def claim(
+        self, worker_id: UUID, queues: Sequence[QueuePolicy], limit: int, lease_seconds: float
+    ) -> Claim:
+        """SHALL hand each due job to one caller only, with a fence greater than any before it.
+        SHALL take smaller classes first. SHALL respect pauses, throttles, breakers and tenant rules.
+        MAY return fewer than `limit` although more are due."""
+        ...
+
+    async def complete(self, worker_id: UUID, done: Sequence[Succeeded]) -> frozenset[UUID]:
+        """SHALL accept a job only under its current fence; the answer names the accepted ones.
+        SHALL release jobs whose last dependency is among them."""
+        ...
+
+    async def retry(self, worker_id: UUID, retries: Sequence[Retry]) -> frozenset[UUID]: ...
+
+    async def hand_back(self, worker_id: UUID, returned: Sequence[HandedBack]) -> frozenset[UUID]:
+        """SHALL restore the attempt."""
+        ...
+
+    async def bury(self, worker_id: UUID, letters: Sequence[DeadLetter]) -> frozenset[UUID]:
+        """SHALL open a problem with each failed job and fail what waits for it, all or nothing."""
+        ...
+
+    async def cancel(self, worker_id: UUID, cancelled: Sequence[Cancelled]) -> frozenset[UUID]: ...
+
+    async def note_progress(self, worker_id: UUID, lease: Lease, percent: int) -> bool: ...
+
+    async def reclaim(self, page: int) -> Reclaimed:
+        """SHALL give back jobs whose lease ran out by the database's clock, at most `page` of them, never waiting
+        for a row that someone is writing."""
+        ...
+
+
+class LeaseRenewer(Protocol):
+    """Used from the heartbeat's own thread and event loop."""
+
+    async def renew(self, leases: Sequence[tuple[UUID, int]]) -> HeartbeatReply: ...
+
+    async def close(self) -> None: ...

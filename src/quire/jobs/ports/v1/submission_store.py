@@ -1,0 +1,39 @@
+"""Where new jobs are stored, once a key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+from quire.jobs.domain.job import Submission
+from quire.jobs.domain.state import JobState
+
+
+@dataclass(frozen=True, slots=True)
+class KeyHolder:
+    """The live job that already answers for a key."""
+
+    job_id: UUID
+    job_key: bytes
+    state: JobState
+    artifact_key: str | None
+
+
+class SubmissionStore(Protocol):
+    async def insert(
+        self, submissions: Sequence[Submission], *, queued_max: int | None = None
+    ) -> frozenset[UUID]:
+        """SHALL store each submission whose key is free, all in one transaction, and name the stored ones.
+        Of several with one key exactly one is stored, however many callers race. SHALL raise
+        DependencyUnusableError, and store nothing, when a job to wait for is missing or ended without success."""
+        ...
+
+    async def holders(self, keys: Sequence[bytes]) -> dict[bytes, KeyHolder]: ...
+
+    async def add_interests(self, interests: Sequence[tuple[UUID, str]]) -> frozenset[UUID]:
+        """SHALL name only jobs that were still live when the interest was noted."""
+        ...
+
+    async def expire_vanished(self, job_id: UUID, artifact_key: str, actor: str) -> bool: ...

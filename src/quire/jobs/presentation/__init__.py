@@ -1,0 +1,1 @@
+"""How the engine is met from outside: HTTP routes and its own job handlers."""

@@ -1,0 +1,83 @@
+"""Small kinds that prove an installation: `quire demo`, `quire doctor`, the benches and the fault tests use them."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+
+from quire.jobs.domain.errors import JobError
+from quire.jobs.ports.v1.handler import Handler, JobContext
+
+_NUMBER = {"type": "number", "minimum": 0, "maximum": 3600}
+_OBJECT: dict[str, object] = {"type": "object"}
+
+
+def diagnostic_handlers() -> list[Handler]:
+    return [
+        Handler("jobs.noop", _noop),
+        Handler("jobs.echo", _echo),
+        Handler(
+            "jobs.sleep",
+            _sleep,
+            schema={**_OBJECT, "properties": {"seconds": _NUMBER}, "required": ["seconds"]},
+        ),
+        Handler("jobs.store", _store, schema=_STORE_SCHEMA),
+        Handler("jobs.fail", _fail, schema=_FAIL_SCHEMA),
+    ]
+
+
+_STORE_SCHEMA: dict[str, object] = {
+    **_OBJECT,
+    "properties": {
+        "text": {"type": "string", "maxLength": 200_000},
+        "seconds": _NUMBER,
+        "repeat": {"type": "integer", "minimum": 1, "maximum": 1000},
+    },
+    "required": ["text"],
+}
+_FAIL_SCHEMA: dict[str, object] = {
+    **_OBJECT,
+    "properties": {
+        "code": {"type": "string", "pattern": "^[A-Z][A-Z0-9_]{0,60}$"},
+        "message": {"type": "string", "maxLength": 500},
+        "until_attempt": {"type": "integer", "minimum": 1, "maximum": 100},
+    },
+    "required": ["code"],
+}
+
+
+async def _noop(payload: object, context: JobContext) -> None:
+    return None
+
+
+async def _echo(payload: object, context: JobContext) -> object:
+    return payload
+
+
+async def _sleep(payload: object, context: JobContext) -> None:
+    """Ends early when asked to stop, as a well-behaved handler does."""
+    assert isinstance(payload, Mapping)
+    try:
+        await asyncio.wait_for(context.stop_requested.wait(), float(payload["seconds"]))
+    except TimeoutError:
+        return
+    await asyncio.get_running_loop().create_future()
+
+
+async def _store(payload: object, context: JobContext) -> object:
+    """Writes its text as an artifact and returns its hash, so that an auditor can compare the two."""
+    assert isinstance(payload, Mapping)
+    await asyncio.sleep(float(payload.get("seconds", 0)))
+    data = str(payload["text"]).encode() * int(payload.get("repeat", 1))
+    artifact = await context.put_artifact(
+        data, filename="stored.txt", content_type="text/plain; charset=utf-8"
+    )
+    return {"sha256": hashlib.sha256(data).hexdigest(), "size_bytes": artifact.size_bytes}
+
+
+async def _fail(payload: object, context: JobContext) -> object:
+    assert isinstance(payload, Mapping)
+    if context.lease.attempt >= int(payload.get("until_attempt", 1000)):
+        return {"succeeded_at_attempt": context.lease.attempt}
+    raise JobError(str(payload.get("message", "asked to fail")), code=str(payload["code"]))
