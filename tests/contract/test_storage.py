@@ -356,7 +356,8 @@ async def test_a_signed_url_uploads_exactly_what_was_announced(storage: StorageB
         assert [item.status_code for item in (longer, shorter, other)] == [403, 403, 403]
         assert not await storage.exists("up/1")
         right = await client.put(signed.url, content=b"12345", headers=dict(signed.headers))
-    assert right.status_code == 200
+        assert right.status_code == 200
+        assert (await client.get(signed.url)).status_code == 403
     stored = await storage.stat("up/1")
     assert (stored.size_bytes, stored.content_type) == (5, "image/png")
     assert right.headers["etag"].strip('"') == stored.etag

@@ -334,6 +334,8 @@ def test_every_field_of_a_signed_url_is_under_the_signature() -> None:
     with pytest.raises(StorageUrlError):
         signer.verify("PUT", "a/c", query)
     with pytest.raises(StorageUrlError):
+        signer.verify("GET", "a/b", query)
+    with pytest.raises(StorageUrlError):
         UrlSigner(SECRET + "!", "http://q", clock).verify("PUT", "a/b", query)
     clock.time += timedelta(seconds=60)
     with pytest.raises(StorageUrlError):
