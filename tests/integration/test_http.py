@@ -109,7 +109,8 @@ async def test_unknown_route_and_method_are_problems(admin: httpx.AsyncClient) -
     assert_problem(await admin.get("/nowhere"), 404, "ROUTE_NOT_FOUND")
     refused = await admin.delete("/me")
     assert_problem(refused, 405, "METHOD_NOT_ALLOWED")
-    assert "GET" in refused.headers["Allow"]
+    assert refused.headers["Allow"] == "GET"
+    assert (await admin.put("/tokens")).headers["Allow"] == "GET, POST"
 
 
 async def test_validation_names_the_place_and_never_the_value(admin: httpx.AsyncClient) -> None:

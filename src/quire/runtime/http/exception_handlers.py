@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import compile_path
 
 from quire.kernel import QuireError
 from quire.runtime.http.problem_json import problem, problem_response
@@ -41,9 +43,19 @@ async def _on_http_exception(request: Request, error: Exception) -> Response:
     # FastAPI wraps whatever reading a body raised into a 400; ours (too large, not JSON) is the true answer.
     if isinstance(error.__cause__, QuireError):
         return problem_response(error.__cause__)
+    headers = error.headers
+    if error.status_code == 405:
+        headers = {"Allow": ", ".join(sorted(_methods_at(request)))}
     code = CODES.get(error.status_code, f"HTTP_{error.status_code}")
     title = TITLES.get(error.status_code, "The request cannot be served")
-    return problem(error.status_code, code, title, headers=error.headers)
+    return problem(error.status_code, code, title, headers=headers)
+
+
+def _methods_at(request: Request) -> set[str]:
+    """Of all routes with this path: Starlette names the methods of the first one only."""
+    contexts = [context for context in iter_route_contexts(request.app.routes) if context.path]
+    found = [context for context in contexts if compile_path(context.path or "")[0].match(request.url.path)]
+    return {method for context in found for method in context.methods or ()}
 
 
 def _shown(errors: Sequence[dict[str, object]]) -> list[dict[str, str]]:
