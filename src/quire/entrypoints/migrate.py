@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import asyncpg
 from alembic import command
@@ -16,7 +15,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, NullPool
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-import quire
+from quire.entrypoints.shipped import shipped_dir
 from quire.kernel import UnavailableError
 from quire.runtime.database import CONNECT_TIMEOUT_SECONDS, UNREACHABLE, DatabaseUnavailableError
 
@@ -54,16 +53,9 @@ def open_engine(dsn: str) -> AsyncEngine:
     return create_async_engine(f"postgresql+asyncpg://{rest}", poolclass=NullPool)
 
 
-def migrations_dir() -> Path:
-    """Inside an installed package, or at the root of a checkout."""
-    package = Path(quire.__file__).parent
-    packaged = package / "_data" / "migrations"
-    return packaged if packaged.exists() else package.parents[1] / "migrations"
-
-
 def _config() -> Config:
     config = Config()
-    config.set_main_option("script_location", str(migrations_dir()).replace("%", "%%"))
+    config.set_main_option("script_location", str(shipped_dir("migrations")).replace("%", "%%"))
     return config
 
 

@@ -1,0 +1,161 @@
+"""Looks at every part Quire stands on and says whether it is fit and how to mend it. Changes nothing."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from quire.entrypoints.dsn import find_dsn
+from quire.entrypoints.engine import read_policies
+from quire.entrypoints.home import Home
+from quire.entrypoints.migrate import head_revision
+from quire.kernel import QuireError
+from quire.runtime.database import Connection, Database
+from quire.runtime.settings import Settings
+from quire.runtime.storage import open_storage, prove_storage
+
+Status = Literal["ok", "warn", "fail"]
+
+OLDEST_PYTHON = (3, 11)
+POSTGRES_VERSIONS = range(15, 19)
+SKEW_WARN_SECONDS = 2.0
+# Signed URLs and token expiry compare the host's clock with what the database wrote.
+SKEW_FAIL_SECONDS = 60.0
+DISK_WARN_BYTES = 5 << 30
+DISK_FAIL_BYTES = 512 << 20
+
+# live_workers: workers that beat lately; no locks.
+LIVE_WORKERS = "SELECT count(*) FROM worker_presence WHERE beat_at > now() - interval '30 seconds'"
+# applied_revision: the schema version Alembic wrote; no locks.
+APPLIED_REVISION = "SELECT version_num FROM alembic_version"
+
+
+@dataclass(frozen=True)
+class Finding:
+    part: str
+    status: Status
+    detail: str
+    fix: str = ""
+
+
+async def examine(settings: Settings) -> list[Finding]:
+    findings = [check_python(), check_disk(settings.data_dir), check_config(settings)]
+    findings += [finding async for finding in _check_database(settings)]
+    findings.append(await check_storage(settings))
+    return findings
+
+
+def check_python() -> Finding:
+    detail = platform.python_version()
+    if sys.version_info[:2] >= OLDEST_PYTHON:
+        return Finding("python", "ok", detail)
+    return Finding("python", "fail", detail, "install Python 3.11 or newer, remove .venv, run `make setup`")
+
+
+def check_disk(data_dir: Path) -> Finding:
+    place = next(path for path in (data_dir.absolute(), *data_dir.absolute().parents) if path.exists())
+    free = shutil.disk_usage(place).free
+    detail = f"{free / (1 << 30):.1f} GiB free at {place}"
+    status: Status = "fail" if free < DISK_FAIL_BYTES else "warn" if free < DISK_WARN_BYTES else "ok"
+    return Finding("disk", status, detail, "" if status == "ok" else "free space or move QUIRE_DATA_DIR")
+
+
+def check_config(settings: Settings) -> Finding:
+    try:
+        read_policies(settings)
+    except QuireError as error:
+        return Finding("config", "fail", f"{error.code}: {error.detail}", "correct the file named above")
+    return Finding("config", "ok", f"of {settings.config_dir or 'this release'}")
+
+
+async def check_storage(settings: Settings) -> Finding:
+    settings = _with_home_storage(settings)
+    try:
+        async with open_storage(settings) as storage:
+            proof = await prove_storage(storage)
+    except QuireError as error:
+        fix = "check QUIRE_STORAGE_URL, its permissions and free space"
+        return Finding("storage", "fail", f"{error.code}: {error.detail}", fix)
+    detail = f"put {proof.put_ms} ms, get {proof.get_ms} ms, delete {proof.delete_ms} ms"
+    return Finding("storage", "ok", detail)
+
+
+async def _check_database(settings: Settings) -> AsyncIterator[Finding]:
+    try:
+        database = await Database.open(find_dsn(settings), pool_max=2, application="quire-doctor")
+    except QuireError as error:
+        fix = "start `quire up`, or set DATABASE_URL to a Postgres that runs"
+        yield Finding("database", "fail", f"{error.code}: {error.detail}", fix)
+        return
+    try:
+        async with database.acquire() as connection:
+            yield await check_version(connection)
+            yield await check_fsync(connection)
+            yield await check_clock(connection)
+            schema = await check_schema(connection)
+            yield schema
+            if schema.status != "fail":
+                yield await check_workers(connection)
+    finally:
+        await database.close()
+
+
+async def check_version(connection: Connection) -> Finding:
+    number: int = connection.get_server_version().major
+    detail = f"Postgres {await connection.fetchval('SHOW server_version')}"
+    if number in POSTGRES_VERSIONS:
+        return Finding("database", "ok", detail)
+    return Finding("database", "fail", detail, "use Postgres 15 to 18")
+
+
+async def check_fsync(connection: Connection) -> Finding:
+    off = [
+        name for name in ("fsync", "full_page_writes") if await connection.fetchval(f"SHOW {name}") != "on"
+    ]
+    if await connection.fetchval("SHOW synchronous_commit") == "off":
+        off.append("synchronous_commit")
+    if not off:
+        return Finding("durability", "ok", "every commit is on disk when acknowledged")
+    return Finding(
+        "durability", "fail", f"off: {', '.join(off)}", "a crash would lose accepted work: turn it on"
+    )
+
+
+async def check_clock(connection: Connection) -> Finding:
+    before = datetime.now(UTC)
+    theirs = await connection.fetchval("SELECT clock_timestamp()")
+    after = datetime.now(UTC)
+    # Only what the round trip cannot explain is skew.
+    skew = max((before - theirs).total_seconds(), (theirs - after).total_seconds(), 0.0)
+    status: Status = "ok" if skew < SKEW_WARN_SECONDS else "warn" if skew < SKEW_FAIL_SECONDS else "fail"
+    fix = "" if status == "ok" else "synchronise both clocks (NTP)"
+    return Finding("clock", status, f"{skew:.1f} s between host and database", fix)
+
+
+async def check_schema(connection: Connection) -> Finding:
+    head = head_revision()
+    exists = await connection.fetchval("SELECT to_regclass('alembic_version') IS NOT NULL")
+    applied = await connection.fetchval(APPLIED_REVISION) if exists else None
+    if applied == head:
+        return Finding("schema", "ok", f"at {head}")
+    return Finding("schema", "fail", f"at {applied or 'nothing'}, newest is {head}", "run `quire migrate`")
+
+
+async def check_workers(connection: Connection) -> Finding:
+    count = await connection.fetchval(LIVE_WORKERS)
+    if count:
+        return Finding("workers", "ok", f"{count} alive")
+    return Finding("workers", "warn", "none alive: jobs wait", "start `quire up` or `quire worker`")
+
+
+def _with_home_storage(settings: Settings) -> Settings:
+    """Beside `quire up` the storage is in the data directory unless the environment says otherwise."""
+    if "storage_url" in settings.model_fields_set:
+        return settings
+    return settings.model_copy(update={"storage_url": Home(settings.data_dir).storage_url})
