@@ -17,7 +17,7 @@ from quire.jobs.ports.v1.lease_store import LeaseStore
 
 
 class AttemptContext:
-    __slots__ = ("_artifacts", "_children", "_running", "_store", "_worker_id", "lease", "stop_requested")
+    __slots__ = ("_artifacts", "_children", "_running", "_store", "_worker_id", "lease")
 
     def __init__(
         self,
@@ -33,7 +33,10 @@ class AttemptContext:
         self._artifacts = artifacts
         self._children = children
         self.lease: Lease = running.lease
-        self.stop_requested: asyncio.Event = running.stop_requested
+
+    @property
+    def stop_requested(self) -> asyncio.Event:
+        return self._running.stop_requested
 
     async def progress(self, percent: int) -> None:
         if not await self._store.note_progress(self._worker_id, self.lease, max(0, min(100, percent))):

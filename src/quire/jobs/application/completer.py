@@ -33,7 +33,7 @@ class Completer:
         store: LeaseStore,
         gate: IntegrationGate,
         policies: Policies,
-        on_written: Callable[[Outcome, bool], Awaitable[None] | None],
+        on_written: Callable[[Sequence[Outcome], frozenset[UUID]], Awaitable[None]],
         *,
         batch: int,
         tick_seconds: float,
@@ -125,11 +125,7 @@ class Completer:
         if not items:
             return
         accepted = await self._persist(lambda: write(self._worker_id, items))
-        for item in items:
-            outcome = outcome_of(item)
-            done = self._on_written(outcome, outcome.lease.job_id in accepted)
-            if done is not None:
-                await done
+        await self._on_written([outcome_of(item) for item in items], accepted)
 
     async def _persist(self, action: Callable[[], Awaitable[Item]]) -> Item:
         """The database may be away for long; finished work is worth the wait."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
 from quire.jobs.application.handler_registry import HandlerRegistry
 from quire.jobs.application.payload_check import check_payload
-from quire.jobs.domain.errors import NoLiveWorkerError, UnknownKindError
+from quire.jobs.domain.errors import DependencyHeldError, NoLiveWorkerError, UnknownKindError
 from quire.jobs.domain.job import Receipt, Submission
 from quire.jobs.domain.job_key import job_key_of
 from quire.jobs.domain.policies import Policies
@@ -131,7 +131,7 @@ async def _admit(intake: Intake, submissions: Sequence[Submission], tenant_id: s
 async def _store(intake: Intake, submissions: Sequence[Submission]) -> dict[UUID, Receipt]:
     """Insert what is free, answer the rest with the holders of their keys, and look again where one ended."""
     receipts: dict[UUID, Receipt] = {}
-    rest = list(submissions)
+    rest = _redirect(submissions, _twins(submissions))
     for _ in range(ROUNDS_MAX):
         created = await _insert(intake, rest)
         for item in rest:
@@ -141,8 +141,10 @@ async def _store(intake: Intake, submissions: Sequence[Submission]) -> dict[UUID
                 receipts[item.id] = Receipt(item.id, "created", state)
         rest = [item for item in rest if item.id not in created]
         if rest:
-            receipts |= await _answer_existing(intake, rest)
-            rest = [item for item in rest if item.id not in receipts]
+            existing = await _answer_existing(intake, rest)
+            receipts |= existing
+            holders = {asked: receipt.job_id for asked, receipt in existing.items()}
+            rest = _redirect([item for item in rest if item.id not in receipts], holders)
         if not rest:
             return receipts
     raise ConflictError(
@@ -150,7 +152,35 @@ async def _store(intake: Intake, submissions: Sequence[Submission]) -> dict[UUID
     )
 
 
+def _twins(submissions: Sequence[Submission]) -> dict[UUID, UUID]:
+    """Later ones of equal key → the first one: only that will be stored."""
+    first: dict[bytes, UUID] = {}
+    keyed = [(item.id, item.job_key) for item in submissions if item.job_key is not None]
+    return {own: to for own, key in keyed if (to := first.setdefault(key, own)) != own}
+
+
+def _redirect(submissions: Sequence[Submission], moved: Mapping[UUID, UUID]) -> list[Submission]:
+    """Who waits for a job of the batch that another job stands for waits for that one."""
+    if not moved:
+        return list(submissions)
+    return [
+        replace(item, depends_on=tuple(moved.get(dep, dep) for dep in item.depends_on))
+        if item.depends_on
+        else item
+        for item in submissions
+    ]
+
+
 async def _insert(intake: Intake, submissions: Sequence[Submission]) -> frozenset[UUID]:
+    """Of equal keys the first only. DependencyHeldError: nothing stored, for the next round knows the holder."""
+    twins = _twins(submissions)
+    try:
+        return await _insert_distinct(intake, [item for item in submissions if item.id not in twins])
+    except DependencyHeldError:
+        return frozenset()
+
+
+async def _insert_distinct(intake: Intake, submissions: Sequence[Submission]) -> frozenset[UUID]:
     """Queues with a quota are counted one by one; the rest goes in one statement."""
     quotas = {item.queue: intake.policies.queues.queue(item.queue).tenant_queued_max for item in submissions}
     limited = [queue for queue, quota in quotas.items() if quota is not None]

@@ -9,7 +9,6 @@ import os
 import threading
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from uuid import UUID
 
 import structlog
@@ -24,12 +23,6 @@ EXIT_STUCK = 75
 log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    fence: int
-    hard_at: float
-
-
 class Heartbeat:
     def __init__(
         self,
@@ -42,7 +35,7 @@ class Heartbeat:
         self._lease_seconds = lease_seconds
         self._on_reply = on_reply
         self._rescue = rescue
-        self._held: dict[UUID, Held] = {}
+        self._held: dict[UUID, tuple[int, float]] = {}  # fence, hard limit (monotonic)
         self._loop = asyncio.get_running_loop()
         self._thread_loop: asyncio.AbstractEventLoop | None = None
         self._poked: asyncio.Event | None = None
@@ -61,7 +54,7 @@ class Heartbeat:
     def hold(self, job_id: UUID, fence: int, hard_at: float) -> None:
         if not self._held:
             self._renewed_at = time.monotonic()
-        self._held[job_id] = Held(fence, hard_at)
+        self._held[job_id] = (fence, hard_at)
 
     def drop(self, job_id: UUID) -> None:
         self._held.pop(job_id, None)
@@ -104,7 +97,7 @@ class Heartbeat:
             pass
 
     async def _beat(self, renewer: LeaseRenewer) -> bool:
-        held = [(job_id, item.fence) for job_id, item in self._held.copy().items()]
+        held = [(job_id, fence) for job_id, (fence, _) in self._held.copy().items()]
         if not held:
             return True
         asked_at = time.monotonic()
@@ -124,7 +117,9 @@ class Heartbeat:
         blocked. Its attempt is failed from here, the others are handed back, and the process dies: no other end
         of a blocked loop is certain."""
         deadline = time.monotonic() - STUCK_SECONDS
-        overdue = frozenset(job_id for job_id, item in self._held.copy().items() if item.hard_at < deadline)
+        overdue = frozenset(
+            job_id for job_id, (_, hard_at) in self._held.copy().items() if hard_at < deadline
+        )
         if not overdue:
             return
         log.error("event_loop_blocked", job_ids=[str(job_id) for job_id in overdue])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from quire.jobs.domain.job import Artifact
@@ -23,14 +23,20 @@ class RunningJob:
     lease: Lease
     queue: QueuePolicy
     kind: KindPolicy
-    stop_requested: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
     stop_reason: StopReason | None = None
     stop_at: float | None = None  # monotonic; when a cooperative stop becomes a hard one
     killed_at: float | None = None
     artifact: Artifact | None = None
-    closers: list[object] = field(default_factory=list)
     reported: bool = False
+    _stop_event: asyncio.Event | None = None
+
+    @property
+    def stop_requested(self) -> asyncio.Event:
+        """Made when first asked for; most attempts end before anybody does."""
+        if self._stop_event is None:
+            self._stop_event = asyncio.Event()
+        return self._stop_event
 
     @property
     def soft_at(self) -> float:

@@ -254,21 +254,26 @@ class Worker:
             with contextlib.suppress(QuireError):
                 await self._parts.artifacts.discard_unpublished(running.artifact.key)
 
-    def _written(self, outcome: Outcome, accepted: bool) -> Awaitable[None] | None:
+    async def _written(self, outcomes: Sequence[Outcome], accepted: frozenset[UUID]) -> None:
+        """`accepted`: whose fence was current. The others belong to someone else by now."""
+        for outcome in outcomes:
+            lease = outcome.lease
+            self._heartbeat.drop(lease.job_id)
+            metrics.ATTEMPTS.note(lease.kind, type(outcome).__name__, outcome.duration_ms / 1000)
+            if lease.job_id not in accepted:
+                await self._refused(outcome)
+        self._parts.broker.announce(ENDED)
+        if any(self._parts.policies.queues.queue(item.lease.queue).gated for item in outcomes):
+            # A gate may have opened for work that other workers wait for.
+            self._parts.broker.announce(WORK)
+
+    async def _refused(self, outcome: Outcome) -> None:
         lease = outcome.lease
-        self._heartbeat.drop(lease.job_id)
-        metrics.JOBS_ENDED.labels(lease.kind, type(outcome).__name__).inc()
-        metrics.JOB_SECONDS.labels(lease.kind).observe(outcome.duration_ms / 1000)
-        if accepted:
-            self._parts.broker.announce(ENDED)
-            if self._parts.policies.queues.queue(lease.queue).gated:
-                self._parts.broker.announce(WORK)
-            return None
         metrics.LEASES_LOST.inc()
         log.warning("lease_lost", job_id=str(lease.job_id), fence=lease.fence, outcome=type(outcome).__name__)
         if isinstance(outcome, Succeeded) and outcome.artifact is not None:
-            return self._parts.artifacts.discard_unpublished(outcome.artifact.key)
-        return None
+            with contextlib.suppress(QuireError):
+                await self._parts.artifacts.discard_unpublished(outcome.artifact.key)
 
     # --- hearing
 

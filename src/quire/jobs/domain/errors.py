@@ -61,7 +61,7 @@ class NewerJobExistsError(ConflictError):
     title = "A newer job does the same work"
 
 
-class ArtifactNotReadyError(NotFoundError):
+class ArtifactNotFoundError(NotFoundError):
     code = "ARTIFACT_NOT_FOUND"
     title = "The job has no artifact"
 
@@ -69,6 +69,18 @@ class ArtifactNotReadyError(NotFoundError):
 class DependencyUnusableError(ConflictError):
     code = DEPENDENCY_FAILED
     title = "A job to wait for has failed or does not exist"
+
+
+class DependencyHeldError(ConflictError):
+    """A job that others of the same batch wait for is being done by a stored job already. Nothing was stored."""
+
+    code = "DEPENDENCY_HELD"
+    title = "A job of the batch exists already"
+
+
+class UnknownDecisionError(InvalidInputError):
+    code = "DECISION_UNKNOWN"
+    title = "No such decision for this kind of job"
 
 
 class TenantQuotaError(RateLimitedError):

@@ -37,6 +37,7 @@ class Problem:
 @dataclass(frozen=True, slots=True)
 class ProblemFilter:
     tenant_id: str | None
+    visible_to: str | None = None
     open_only: bool = True
     error_code: str | None = None
     queue: str | None = None

@@ -71,6 +71,11 @@ class PostgresJobBoard:
             )
         return [job_of(row) for row in rows]
 
+    async def visible_among(self, job_ids: Sequence[UUID], sight: Sight) -> frozenset[UUID]:
+        async with self._database.acquire() as connection:
+            rows = await connection.fetch(SQL["visible_among"], job_ids, sight.tenant_id, sight.principal_id)
+        return frozenset(row["id"] for row in rows)
+
     async def ended_among(self, job_ids: Sequence[UUID]) -> frozenset[UUID]:
         async with self._database.acquire() as connection:
             rows = await connection.fetch(SQL["ended_among"], job_ids)

@@ -83,18 +83,21 @@ class PostgresLeaseStore:
 
     async def complete(self, worker_id: UUID, done: Sequence[Succeeded]) -> frozenset[UUID]:
         artifacts = [item.artifact for item in done]
+        made = any(artifacts)
+        told = any(item.result_text is not None for item in done)
+        # An empty array is padded with NULLs by unnest; the driver looks at every element of a full one.
         async with self._database.acquire() as connection:
             rows = await connection.fetch(
                 SQL["complete_jobs"],
                 worker_id,
                 [item.lease.job_id for item in done],
                 [item.lease.fence for item in done],
-                [item.result_text for item in done],
-                [artifact.key if artifact else None for artifact in artifacts],
+                [item.result_text for item in done] if told else [],
+                [artifact.key if artifact else None for artifact in artifacts] if made else [],
                 [item.duration_ms for item in done],
                 [item.ttl_seconds for item in done],
-                [artifact.size_bytes if artifact else None for artifact in artifacts],
-                [artifact.sha256 if artifact else None for artifact in artifacts],
+                [artifact.size_bytes if artifact else None for artifact in artifacts] if made else [],
+                [artifact.sha256 if artifact else None for artifact in artifacts] if made else [],
             )
         return frozenset(row["id"] for row in rows)
 

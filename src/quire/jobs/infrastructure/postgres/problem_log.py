@@ -10,6 +10,7 @@ from quire.jobs.domain.errors import JobStateConflictError, NewerJobExistsError
 from quire.jobs.domain.problem import DISCARD, RELEASED, RETRY, Problem, ProblemFilter
 from quire.jobs.domain.state import JobState
 from quire.jobs.infrastructure.postgres.sql import load
+from quire.jobs.ports.v1.job_board import Sight
 from quire.runtime.database import Connection, Database
 
 SQL = load("problems.sql")
@@ -20,9 +21,11 @@ class PostgresProblemLog:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def get(self, problem_id: UUID, tenant_id: str | None) -> Problem | None:
+    async def get(self, problem_id: UUID, sight: Sight) -> Problem | None:
         async with self._database.acquire() as connection:
-            row = await connection.fetchrow(SQL["get_problem"], problem_id, tenant_id)
+            row = await connection.fetchrow(
+                SQL["get_problem"], problem_id, sight.tenant_id, sight.principal_id
+            )
         return Problem(**row) if row else None
 
     async def list_problems(self, wanted: ProblemFilter) -> list[Problem]:
@@ -35,6 +38,7 @@ class PostgresProblemLog:
                 wanted.queue,
                 wanted.before_id,
                 wanted.limit,
+                wanted.visible_to,
             )
         return [Problem(**row) for row in rows]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from quire.jobs.domain.errors import DependencyUnusableError, TenantQuotaError
+from quire.jobs.domain.errors import DependencyHeldError, DependencyUnusableError, TenantQuotaError
 from quire.jobs.domain.job import Submission
 from quire.jobs.domain.state import JobState
 from quire.jobs.infrastructure.postgres.sql import load
@@ -30,6 +30,7 @@ class PostgresSubmissionStore:
                 await self._check_quota(connection, submissions, queued_max)
             pending = await self._pending_counts(connection, submissions)
             stored = await self._insert_rows(connection, submissions, pending)
+            _refuse_waiting_for_nothing(submissions, stored)
             await self._insert_dependencies(connection, submissions, stored)
         return stored
 
@@ -101,6 +102,13 @@ class PostgresSubmissionStore:
     async def expire_vanished(self, job_id: UUID, artifact_key: str, actor: str) -> bool:
         async with self._database.acquire() as connection:
             return await connection.fetchval(SQL["expire_vanished"], job_id, artifact_key, actor) is not None
+
+
+def _refuse_waiting_for_nothing(submissions: Sequence[Submission], stored: frozenset[UUID]) -> None:
+    """What was not stored has no row that could ever finish and release those who wait for it."""
+    absent = {item.id for item in submissions} - stored
+    if any(absent & set(item.depends_on) for item in submissions if item.id in stored):
+        raise DependencyHeldError()
 
 
 def _count_pending(item: Submission, own: set[UUID], states: dict[UUID, tuple[JobState, str]]) -> int:

@@ -22,8 +22,11 @@ class JobContext(Protocol):
     """A handler's view of its attempt. All of it is fenced: after the lease is lost, calls raise LeaseLostError."""
 
     lease: Lease
-    stop_requested: asyncio.Event
-    """Set at the soft limit, at a cancel and at shutdown: finish or raise soon, the hard end follows."""
+
+    @property
+    def stop_requested(self) -> asyncio.Event:
+        """Set at the soft limit, at a cancel and at shutdown: finish or raise soon, the hard end follows."""
+        ...
 
     async def progress(self, percent: int) -> None: ...
 

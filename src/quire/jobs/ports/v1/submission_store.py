@@ -27,7 +27,8 @@ class SubmissionStore(Protocol):
     ) -> frozenset[UUID]:
         """SHALL store each submission whose key is free, all in one transaction, and name the stored ones.
         Of several with one key exactly one is stored, however many callers race. SHALL raise
-        DependencyUnusableError, and store nothing, when a job to wait for is missing or ended without success."""
+        DependencyUnusableError, and store nothing, when a job to wait for is missing or ended without success; and
+        DependencyHeldError, storing nothing, when one waits for another of this call whose key is held."""
         ...
 
     async def holders(self, keys: Sequence[bytes]) -> dict[bytes, KeyHolder]: ...

@@ -35,6 +35,13 @@ FROM job_events WHERE job_id = $1 ORDER BY at, event_no LIMIT 1000
 -- name: dependencies
 SELECT depends_on FROM job_dependencies WHERE job_id = $1 ORDER BY depends_on LIMIT 1000
 
+-- name: visible_among
+-- Purpose: which of these jobs a caller may see. $2 tenant or NULL, $3 principal or NULL. Locks: none.
+SELECT j.id FROM jobs j
+WHERE j.id = ANY ($1::uuid[]) AND ($2::text IS NULL OR j.tenant_id = $2)
+  AND ($3::text IS NULL OR j.created_by = $3
+       OR EXISTS (SELECT 1 FROM job_interests i WHERE i.job_id = j.id AND i.principal_id = $3))
+
 -- name: ended_among
 -- Purpose: which of the awaited jobs have ended, in one look for all waiters of a process. Locks: none.
 SELECT id FROM jobs WHERE id = ANY ($1::uuid[]) AND state IN ('succeeded','failed','cancelled','expired')
