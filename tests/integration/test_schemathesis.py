@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from tests.integration.api_process import running_quire
+from tests.integration.api_server import client_of
 
 from quire.runtime.auth import ensure_admin_token
 from quire.runtime.database import Database
@@ -29,6 +30,9 @@ async def test_contract_holds_against_generated_requests(
     ) as quire:
         url = (await quire.line_with("api_listening"))["url"]
         code, said = await schemathesis(url, token, tmp_path)
+        async with client_of(url, token) as client:
+            # Had a generated request revoked the token, everything after it would have been an empty 401.
+            assert (await client.get("/me")).status_code == 200
     assert code == 0, said
     assert "request_failed" not in quire.log.read_text()
 
