@@ -14,7 +14,7 @@ from typing import Literal
 from quire.entrypoints.dsn import find_dsn
 from quire.entrypoints.engine import read_policies
 from quire.entrypoints.home import Home
-from quire.entrypoints.migrate import head_revision
+from quire.entrypoints.migrate import applied_revision, head_revision
 from quire.kernel import QuireError
 from quire.runtime.database import Connection, Database
 from quire.runtime.settings import Settings
@@ -32,8 +32,6 @@ DISK_FAIL_BYTES = 512 << 20
 
 # live_workers: workers that beat lately; no locks.
 LIVE_WORKERS = "SELECT count(*) FROM worker_presence WHERE beat_at > now() - interval '30 seconds'"
-# applied_revision: the schema version Alembic wrote; no locks.
-APPLIED_REVISION = "SELECT version_num FROM alembic_version"
 
 
 @dataclass(frozen=True)
@@ -140,8 +138,7 @@ async def check_clock(connection: Connection) -> Finding:
 
 async def check_schema(connection: Connection) -> Finding:
     head = head_revision()
-    exists = await connection.fetchval("SELECT to_regclass('alembic_version') IS NOT NULL")
-    applied = await connection.fetchval(APPLIED_REVISION) if exists else None
+    applied = await applied_revision(connection)
     if applied == head:
         return Finding("schema", "ok", f"at {head}")
     return Finding("schema", "fail", f"at {applied or 'nothing'}, newest is {head}", "run `quire migrate`")

@@ -6,18 +6,18 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 import asyncpg
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, NullPool
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from quire.entrypoints.shipped import shipped_dir
 from quire.kernel import UnavailableError
-from quire.runtime.database import CONNECT_TIMEOUT_SECONDS, UNREACHABLE, DatabaseUnavailableError
+from quire.runtime.database import CONNECT_TIMEOUT_SECONDS, UNREACHABLE, Connection, DatabaseUnavailableError
+
+# Alembic and SQLAlchemy take a second to import, which the processes that only ask for the head need not pay.
+if TYPE_CHECKING:
+    import sqlalchemy
+    from sqlalchemy.ext.asyncio import AsyncEngine
 
 LOCK_WAIT_SECONDS = 120.0
 _LOCK_POLL_SECONDS = 0.1
@@ -32,42 +32,49 @@ class MigrationBusyError(UnavailableError):
 
 async def migrate(dsn: str, revision: str = "head") -> str:
     """Upgrades and returns the revision. Needs a direct DSN: a transaction-mode pooler loses the lock."""
-    async with _migration_lock(dsn), _connect(dsn) as engine, engine.connect() as connection:
-        await connection.run_sync(_upgrade, revision)
-        return await connection.run_sync(_current) or "empty"
+    async with _migration_lock(dsn) as holder:
+        if revision == "head" and await applied_revision(holder) == head_revision():
+            return head_revision()
+        async with _connect(dsn) as engine, engine.connect() as connection:
+            return await connection.run_sync(_upgrade, revision)
 
 
-async def current_revision(dsn: str) -> str | None:
-    async with _connect(dsn) as engine, engine.connect() as connection:
-        return await connection.run_sync(_current)
+async def applied_revision(connection: Connection | asyncpg.Connection[asyncpg.Record]) -> str | None:
+    """What Alembic wrote down; None in a database it never saw."""
+    if await connection.fetchval("SELECT to_regclass('alembic_version') IS NULL"):
+        return None
+    revision: str | None = await connection.fetchval("SELECT version_num FROM alembic_version")
+    return revision
 
 
 def head_revision() -> str:
-    return ScriptDirectory.from_config(_config()).get_current_head() or "empty"
+    """Versions are one numbered line of files, `NNNN_name.py`; the newest has the greatest number."""
+    names = (path.name for path in (shipped_dir("migrations") / "versions").glob("[0-9]*.py"))
+    return max(names).partition("_")[0]
 
 
 def open_engine(dsn: str) -> AsyncEngine:
+    from sqlalchemy import NullPool
+    from sqlalchemy.ext.asyncio import create_async_engine
+
     scheme, _, rest = dsn.partition("://")
     if scheme not in ("postgres", "postgresql"):
         raise DatabaseUnavailableError("DATABASE_URL must begin with postgresql://")
     return create_async_engine(f"postgresql+asyncpg://{rest}", poolclass=NullPool)
 
 
-def _config() -> Config:
+def _upgrade(connection: sqlalchemy.Connection, revision: str) -> str:
+    from alembic import command
+    from alembic.config import Config
+    from alembic.runtime.migration import MigrationContext
+
     config = Config()
     config.set_main_option("script_location", str(shipped_dir("migrations")).replace("%", "%%"))
-    return config
-
-
-def _upgrade(connection: Connection, revision: str) -> None:
-    config = _config()
     config.attributes["connection"] = connection
     command.upgrade(config, revision)
+    reached = MigrationContext.configure(connection).get_current_revision()
     connection.commit()
-
-
-def _current(connection: Connection) -> str | None:
-    return MigrationContext.configure(connection).get_current_revision()
+    return reached or "empty"
 
 
 @asynccontextmanager
@@ -82,7 +89,7 @@ async def _connect(dsn: str) -> AsyncIterator[AsyncEngine]:
 
 
 @asynccontextmanager
-async def _migration_lock(dsn: str) -> AsyncIterator[None]:
+async def _migration_lock(dsn: str) -> AsyncIterator[asyncpg.Connection[asyncpg.Record]]:
     """On a connection of its own, so that a migration may commit in between (CREATE INDEX CONCURRENTLY)."""
     try:
         connection = await asyncpg.connect(dsn, timeout=CONNECT_TIMEOUT_SECONDS)
@@ -90,7 +97,7 @@ async def _migration_lock(dsn: str) -> AsyncIterator[None]:
         raise DatabaseUnavailableError(f"cannot connect: {type(error).__name__}") from error
     try:
         await _take_lock(connection)
-        yield
+        yield connection
     finally:
         await connection.close()
 

@@ -1,0 +1,68 @@
+"""Migrations: from empty to head, twice, together, and all or nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import asyncpg
+import pytest
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+
+from quire.entrypoints import migrate as module
+from quire.entrypoints.migrate import head_revision, migrate
+from quire.entrypoints.shipped import shipped_dir
+from quire.runtime.database import DatabaseUnavailableError
+
+HALF = """
+from quire.runtime.migration_script import run_script
+revision = "0001"
+down_revision = None
+def upgrade():
+    run_script("CREATE TABLE first (id int); CREATE TABLE second (id int); SELECT 1 / 0")
+"""
+
+
+async def tables(dsn: str) -> set[str]:
+    connection = await asyncpg.connect(dsn)
+    try:
+        return {row["tablename"] for row in await connection.fetch("SELECT tablename FROM pg_tables")}
+    finally:
+        await connection.close()
+
+
+async def test_an_empty_database_reaches_the_newest_version_and_stays_there(empty_dsn: str) -> None:
+    assert await migrate(empty_dsn) == head_revision()
+    assert await migrate(empty_dsn) == head_revision()
+
+
+async def test_starters_that_migrate_together_do_not_collide(empty_dsn: str) -> None:
+    reached = await asyncio.gather(*(migrate(empty_dsn) for _ in range(4)))
+    assert set(reached) == {head_revision()}
+
+
+async def test_a_script_that_fails_half_way_leaves_nothing(
+    empty_dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "versions").mkdir()
+    (tmp_path / "versions" / "0001_half.py").write_text(HALF)
+    (tmp_path / "env.py").write_text((shipped_dir("migrations") / "env.py").read_text())
+    monkeypatch.setattr(module, "shipped_dir", lambda name: tmp_path)
+    with pytest.raises(asyncpg.DivisionByZeroError):
+        await migrate(empty_dsn)
+    assert not {"first", "second"} & await tables(empty_dsn)
+
+
+async def test_an_unreachable_database_is_a_typed_error() -> None:
+    with pytest.raises(DatabaseUnavailableError):
+        await migrate("postgresql://quire:x@127.0.0.1:1/quire")
+
+
+def test_versions_are_one_numbered_line() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(shipped_dir("migrations")))
+    script = ScriptDirectory.from_config(config)
+    numbers = [revision.revision for revision in script.walk_revisions()]
+    assert numbers == sorted(numbers, reverse=True)
+    assert script.get_heads() == [head_revision()]
