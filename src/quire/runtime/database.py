@@ -33,6 +33,22 @@ UNREACHABLE = (
 )
 
 
+# The server refused for now: deadlock or serialization, no resources, shutting down, failing over.
+CONTENDED = (
+    asyncpg.TransactionRollbackError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.PostgresSystemError,
+    asyncpg.ReadOnlySQLTransactionError,
+    asyncpg.LockNotAvailableError,
+)
+
+
+class DatabaseContendedError(UnavailableError):
+    code = "DATABASE_CONTENDED"
+    title = "The database could not do this now"
+
+
 class DatabaseUnavailableError(UnavailableError):
     code = "DATABASE_UNAVAILABLE"
     title = "The database cannot be reached"
@@ -89,6 +105,8 @@ class Database:
                 yield connection
         except UNREACHABLE as error:
             raise DatabaseUnavailableError(f"database: {type(error).__name__}") from error
+        except CONTENDED as error:
+            raise DatabaseContendedError(f"database: {type(error).__name__}") from error
 
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:

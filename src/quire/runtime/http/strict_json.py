@@ -21,7 +21,7 @@ DEEPEST = 64
 
 def parse_json(body: bytes) -> Any:
     try:
-        value = json.loads(body.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_finite)
+        value = _DECODER.decode(body.decode("utf-8"))
     except UnicodeDecodeError:
         raise InvalidInputError("the body is not UTF-8", code="JSON_INVALID") from None
     except json.JSONDecodeError as error:
@@ -96,3 +96,6 @@ def _finite(text: str) -> float:
     if not math.isfinite(value):
         raise InvalidInputError("a number is out of range", code="JSON_INVALID")
     return value
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)

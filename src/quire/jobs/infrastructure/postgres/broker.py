@@ -87,10 +87,14 @@ class PostgresBroker:
         try:
             for topic in self._wakes:
                 await connection.add_listener(CHANNELS[topic], self._received)
+            closed = asyncio.Event()
+            connection.add_termination_listener(lambda _connection: closed.set())
             self._wake_all()
             ready.set()
-            while True:
-                await asyncio.sleep(PROBE_SECONDS)
+            while not closed.is_set():
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(closed.wait(), PROBE_SECONDS)
+                    continue
                 await connection.execute("SELECT 1")
         finally:
             connection.terminate()

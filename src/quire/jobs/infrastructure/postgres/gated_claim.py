@@ -68,7 +68,8 @@ async def _read_allowance(
         seconds_since_refill=gate["seconds_since_refill"],
         breaker=BreakerState(gate["breaker"]),
         seconds_since_change=gate["seconds_since_change"],
-        probe_pending=gate["probe_pending"],
+        # A probe whose worker died runs no more; its place need not wait for the clock.
+        probe_pending=gate["probe_pending"] and running > 0,
         running=running,
     )
     return allow(integration, state, limit)

@@ -125,6 +125,8 @@ class PostgresJobBoard:
         async with self._database.acquire() as connection:
             await connection.execute(SQL["register_queues"], sorted(policies.queues.queues))
             await connection.execute(INTEGRATIONS["register_integrations"], sorted(policies.integrations))
+            tenant_lanes = [queue.name for queue in policies.queues.queues.values() if queue.tenant_lane]
+            await connection.execute(SQL["adopt_tenant_lanes"], tenant_lanes)
 
     async def pause(self, queue: str, actor: str) -> None:
         async with self._database.acquire() as connection:

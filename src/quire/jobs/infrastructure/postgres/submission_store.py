@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
 from quire.jobs.domain.errors import DependencyHeldError, DependencyUnusableError, TenantQuotaError
@@ -40,7 +41,7 @@ class PostgresSubmissionStore:
         rows = await connection.fetch(
             SQL["insert_jobs"],
             [item.id for item in items],
-            ["waiting" if pending.get(item.id) else "queued" for item in items],
+            ["waiting" if pending.get(item.id) else "queued" for item in items] if pending else [],
             [item.kind for item in items],
             [item.queue for item in items],
             [item.priority for item in items],
@@ -48,12 +49,12 @@ class PostgresSubmissionStore:
             [item.created_by for item in items],
             [item.payload_text for item in items],
             [item.job_key for item in items],
-            [item.run_at for item in items],
-            [pending.get(item.id, 0) for item in items],
-            [item.traceparent for item in items],
-            [item.tenant_lane for item in items],
-            [item.document_id for item in items],
-            [item.external_ref for item in items],
+            _sparse([item.run_at for item in items]),
+            [pending.get(item.id, 0) for item in items] if pending else [],
+            _sparse([item.traceparent for item in items]),
+            _sparse([item.tenant_lane or None for item in items]),
+            _sparse([item.document_id for item in items]),
+            _sparse([item.external_ref for item in items]),
         )
         return frozenset(row["id"] for row in rows)
 
@@ -109,6 +110,12 @@ def _refuse_waiting_for_nothing(submissions: Sequence[Submission], stored: froze
     absent = {item.id for item in submissions} - stored
     if any(absent & set(item.depends_on) for item in submissions if item.id in stored):
         raise DependencyHeldError()
+
+
+def _sparse(column: list[Any]) -> list[Any]:
+    """A column of nothing travels as an empty array: `unnest` pads it with NULLs, and the driver would look at
+    every element of a full one."""
+    return column if any(value is not None for value in column) else []
 
 
 def _count_pending(item: Submission, own: set[UUID], states: dict[UUID, tuple[JobState, str]]) -> int:

@@ -147,6 +147,10 @@ UPDATE queues SET paused_at = NULL, paused_by = NULL, updated_at = now() WHERE n
 -- Purpose: a row per queue, so that claims under tenant rules have something to lock.
 INSERT INTO queues (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING
 
+-- name: adopt_tenant_lanes
+-- Purpose: after a policy change, rows that were queued before it join the index of tenant lanes. Locks: the rows.
+UPDATE jobs SET tenant_lane = true WHERE state = 'queued' AND queue = ANY ($1::text[]) AND NOT tenant_lane
+
 -- name: lock_queue
 -- Locks: FOR UPDATE; claims of this queue go one at a time while it is held.
 SELECT paused_at IS NOT NULL AS paused FROM queues WHERE name = $1 FOR UPDATE

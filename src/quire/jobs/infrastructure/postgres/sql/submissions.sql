@@ -3,7 +3,7 @@
 -- name: insert_jobs
 -- Purpose: store new jobs; a key that is live already inserts nothing for that row. Rows are ordered by key, so two
 --   batches that share keys wait for each other in one order and cannot deadlock.
--- $1.. arrays, one element a job. Locks: unique entries of the keys; waits for a racing insert of the same key.
+-- $1.. arrays, one element a job; an empty array stands for a column of defaults. Locks: unique entries of the keys; waits for a racing insert of the same key.
 WITH input AS (
     SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::smallint[], $6::text[], $7::text[],
                          $8::text[], $9::bytea[], $10::timestamptz[], $11::int[], $12::text[], $13::bool[],
@@ -13,8 +13,9 @@ WITH input AS (
 ), inserted AS (
     INSERT INTO jobs (id, state, kind, queue, priority, tenant_id, created_by, payload, job_key, run_at,
                       pending_dependencies, traceparent, tenant_lane, document_id, external_ref)
-    SELECT id, state, kind, queue, priority, tenant_id, created_by, payload::jsonb, job_key, coalesce(run_at, now()),
-           pending_dependencies, traceparent, tenant_lane, document_id, external_ref
+    SELECT id, coalesce(state, 'queued'), kind, queue, priority, tenant_id, created_by, payload::jsonb, job_key,
+           coalesce(run_at, now()), coalesce(pending_dependencies, 0), traceparent, coalesce(tenant_lane, false),
+           document_id, external_ref
     FROM input ORDER BY job_key
     ON CONFLICT (job_key) WHERE job_key IS NOT NULL AND state IN ('waiting','queued','running','succeeded') DO NOTHING
     RETURNING id, state, created_by
