@@ -48,12 +48,15 @@ async def open_psycopg(dsn: str) -> Fetch:
     return fetch
 
 
-async def drain(fetch: Fetch, order: dict[str, Any]) -> float:
-    worker, handled, started = uuid.uuid4(), 0, time.monotonic()
+async def drain(fetch: Fetch, order: dict[str, Any]) -> dict[str, float]:
+    worker, handled, started, cpu_started = uuid.uuid4(), 0, time.monotonic(), time.process_time()
     while rows := await fetch(order["claim"], [worker, order["queues"], order["batch"], LEASE_SECONDS]):
         await fetch(order["complete"], completion(worker, rows))
         handled += len(rows)
-    return handled / (time.monotonic() - started)
+    return {
+        "jobs_per_second": handled / (time.monotonic() - started),
+        "cpu_us_per_job": (time.process_time() - cpu_started) / handled * 1e6,
+    }
 
 
 def completion(worker: uuid.UUID, rows: list[Any]) -> list[Any]:
@@ -65,7 +68,7 @@ def completion(worker: uuid.UUID, rows: list[Any]) -> list[Any]:
 async def main() -> None:
     order = json.load(sys.stdin)
     fetch = await {"asyncpg": open_asyncpg, "psycopg": open_psycopg}[sys.argv[1]](order["dsn"])
-    print(json.dumps({"jobs_per_second": await drain(fetch, order)}))
+    print(json.dumps(await drain(fetch, order)))
 
 
 if __name__ == "__main__":

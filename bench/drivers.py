@@ -14,10 +14,12 @@ import asyncpg
 from bench.peer_env import REPOSITORY, peer_python
 from bench.report import Row, publish
 from bench.servers import postgres
+from quire.entrypoints.migrate import migrate
 from quire.jobs.infrastructure.postgres.sql import load
 
-SCHEMA = REPOSITORY / "migrations" / "versions" / "0002_jobs.sql"
 QUEUE = "bench"
+# Jobs a claim, and by how much to shorten a run of such small steps.
+BATCHES = ((1, 10), (20, 1), (100, 1), (500, 1))
 FILL = """
 INSERT INTO jobs (id, state, kind, queue, priority, tenant_id, created_by, payload, job_key)
 SELECT uuidv7(), 'queued', 'jobs.noop', $1, 0, 'bench', 'bench', '{"number": 1}',
@@ -36,15 +38,7 @@ async def fill(dsn: str, jobs: int) -> None:
         await connection.close()
 
 
-async def install(dsn: str) -> None:
-    connection = await asyncpg.connect(dsn)
-    try:
-        await connection.execute(SCHEMA.read_text(encoding="utf-8"))
-    finally:
-        await connection.close()
-
-
-def jobs_per_second(python: Path, driver: str, dsn: str, batch: int) -> float:
+def drain_once(python: Path, driver: str, dsn: str, batch: int) -> dict[str, float]:
     statements = load("leases.sql")
     order = {"dsn": dsn, "batch": batch, "queues": [QUEUE]}
     order |= {"claim": statements["claim_open_lanes"], "complete": statements["complete_jobs"]}
@@ -52,31 +46,38 @@ def jobs_per_second(python: Path, driver: str, dsn: str, batch: int) -> float:
     done = subprocess.run(
         command, input=json.dumps(order), text=True, capture_output=True, check=True, cwd=REPOSITORY
     )
-    return float(json.loads(done.stdout)["jobs_per_second"])
+    measured: dict[str, float] = json.loads(done.stdout)
+    return measured
 
 
-def measure(dsn: str, batch: int, jobs: int, rounds: int) -> Row:
+def measure(dsn: str, batch: int, jobs: int, rounds: int) -> list[Row]:
     """Rounds alternate the drivers, so that a busy moment of the machine meets both."""
-    python, seen = peer_python(), {"asyncpg": list[float](), "psycopg": list[float]()}
+    seen: dict[str, list[dict[str, float]]] = {"asyncpg": [], "psycopg": []}
     for _ in range(rounds):
-        for driver, rates in seen.items():
+        for driver, measured in seen.items():
             asyncio.run(fill(dsn, jobs))
-            rates.append(jobs_per_second(python, driver, dsn, batch))
-    ours, other = (statistics.median(seen[driver]) for driver in ("asyncpg", "psycopg"))
-    return Row(
-        f"claim + complete, batch {batch}, jobs/s", ours, "psycopg 3", other, bar=1.0, note="quire = asyncpg"
+            measured.append(drain_once(peer_python(), driver, dsn, batch))
+    rates, costs = (
+        {driver: statistics.median(one[unit] for one in measured) for driver, measured in seen.items()}
+        for unit in ("jobs_per_second", "cpu_us_per_job")
     )
+    work, note = f"claim + complete, batch {batch}", "quire = asyncpg"
+    return [
+        Row(f"{work}, jobs/s", rates["asyncpg"], "psycopg 3", rates["psycopg"], 1.0, note=note),
+        Row(f"{work}, client CPU µs/job", costs["asyncpg"], "psycopg 3", costs["psycopg"], 1.0, True, note),
+    ]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
     quick = parser.parse_args().quick
-    jobs, rounds = (3_000, 3) if quick else (10_000, 7)
+    jobs, rounds = (3_000, 3) if quick else (10_000, 5)
     with postgres() as prefix:
-        dsn = prefix + "postgres"
-        asyncio.run(install(dsn))
-        publish("drivers", [measure(dsn, batch, jobs, rounds) for batch in (1, 20, 100, 500)])
+        dsn = prefix + "quire"
+        asyncio.run(migrate(dsn))
+        rows = [row for batch, few in BATCHES for row in measure(dsn, batch, jobs // few, rounds)]
+        publish("drivers", rows)
 
 
 if __name__ == "__main__":
