@@ -6,14 +6,14 @@ import asyncio
 import os
 import signal
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from uuid import uuid4
 
 import structlog
 
 import quire
 from quire.entrypoints.engine import Engine, open_engine
-from quire.jobs import Worker, WorkerOptions, WorkerParts
+from quire.jobs import Handler, Worker, WorkerOptions, WorkerParts
 from quire.jobs.application.rescue_jobs import rescue_jobs
 from quire.jobs.application.running_job import RunningJob
 from quire.jobs.infrastructure.postgres.integration_gate import PostgresIntegrationGate
@@ -81,9 +81,9 @@ async def _rescue(
     await rescue_jobs(card.id, store, gate, engine.policies, overdue, others)
 
 
-async def run_worker(settings: Settings) -> None:
-    """Until SIGTERM or SIGINT; a second one does not wait for running jobs."""
-    async with open_engine(settings, application="quire-worker") as engine:
+async def run_worker(settings: Settings, handlers: Iterable[Handler] | None = None) -> None:
+    """Until SIGTERM or SIGINT; a second one does not wait for running jobs. `handlers`: instead of the shipped."""
+    async with open_engine(settings, application="quire-worker", handlers=handlers) as engine:
         worker = build_worker(engine, settings)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
