@@ -156,6 +156,12 @@ async def test_a_pid_file_that_names_a_living_stranger_does_not_stop_the_start(
         stranger.wait()
 
 
+async def test_an_empty_pid_file_of_a_power_cut_does_not_stop_the_start(server: EmbeddedPostgres) -> None:
+    server.stop()
+    (server.cluster / "postmaster.pid").touch()
+    assert await ask(server.start(), "SELECT 1") == 1
+
+
 async def test_two_servers_run_side_by_side(server: EmbeddedPostgres, tmp_path: Path) -> None:
     other = EmbeddedPostgres(tmp_path / "other")
     try:

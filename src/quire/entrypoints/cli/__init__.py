@@ -7,7 +7,6 @@ Only the module of the command that was asked for is imported, so `quire --help`
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
 import sys
 from collections.abc import Sequence
@@ -21,15 +20,12 @@ from quire.kernel import QuireError
 
 COMMANDS = {
     "up": "Start everything on this machine and keep it running.",
-    "demo": "Do one job of each kind for real and show the results.",
     "doctor": "Check every part and say how to fix what is wrong.",
     "api": "Run the HTTP API.",
     "worker": "Run a worker.",
     "migrate": "Bring the database to the newest schema.",
     "tenant": "Create, list and disable tenants.",
     "token": "Create, list and revoke API tokens.",
-    "jobs": "List, show, retry and cancel jobs.",
-    "problems": "List problems and decide them.",
     "storage": "Look after stored objects.",
 }
 
@@ -64,7 +60,7 @@ def build_app(wanted: str | None = None) -> typer.Typer:
     for name, summary in COMMANDS.items():
         if wanted in (None, name):
             _add_command(app, name, summary)
-        elif _exists(name):
+        else:
             app.command(name, help=summary)(_not_loaded)
     return app
 
@@ -77,22 +73,13 @@ def _wanted(arguments: Sequence[str]) -> str | None:
 
 
 def _add_command(app: typer.Typer, name: str, summary: str) -> None:
-    if not _exists(name):
-        return
-    module = importlib.import_module(_module(name))
+    python_name = name.replace("-", "_")
+    module = importlib.import_module(f"{__name__}.{python_name}")
     group = getattr(module, "app", None)
     if isinstance(group, typer.Typer):
         app.add_typer(group, name=name, help=summary, no_args_is_help=True)
     else:
-        app.command(name, epilog=EPILOG)(getattr(module, name.replace("-", "_")))
-
-
-def _exists(name: str) -> bool:
-    return importlib.util.find_spec(_module(name)) is not None
-
-
-def _module(name: str) -> str:
-    return f"{__name__}.{name.replace('-', '_')}"
+        app.command(name, epilog=EPILOG)(getattr(module, python_name))
 
 
 def _not_loaded() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import signal
@@ -203,9 +204,11 @@ class EmbeddedPostgres:
         deadline = time.monotonic() + STOP_TIMEOUT_SECONDS
         file = read_postmaster_file(self.cluster)
         if file is None:
+            self._drop_empty_pid_file()
             return
         if is_postmaster_of(file.pid, self.cluster):
-            os.kill(file.pid, signal.SIGINT)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(file.pid, signal.SIGINT)
         while is_postmaster_of(file.pid, self.cluster) or has_attached_backends(file.shared_memory_id):
             if time.monotonic() > deadline:
                 raise EmbeddedPostgresError(
@@ -214,3 +217,9 @@ class EmbeddedPostgres:
             time.sleep(POLL_SECONDS)
         # Its pid may belong to a stranger by now, which would make Postgres refuse to start.
         (self.cluster / "postmaster.pid").unlink(missing_ok=True)
+
+    def _drop_empty_pid_file(self) -> None:
+        """A power cut may leave it so, and Postgres then refuses to start. Its shared memory still guards us."""
+        path = self.cluster / "postmaster.pid"
+        if path.exists() and path.stat().st_size == 0:
+            path.unlink()
