@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from quire.entrypoints.cli import tenant as tenant_command
 from quire.entrypoints.cli import token as token_command
 from quire.entrypoints.migrate import migrate
-from quire.kernel import ForbiddenError, NotFoundError, UnauthenticatedError
+from quire.kernel import ForbiddenError, InvalidInputError, NotFoundError, UnauthenticatedError
 from quire.runtime.auth import (
     PLATFORM_SCOPE,
     TenantStore,
@@ -397,6 +397,17 @@ async def test_command_line_manages_tenants(dsn: str, database: Database, admin_
     assert [row["id"] for row in json.loads(listed)] == ["acme", "default"]
     with pytest.raises(NotFoundError):
         await command(tenant_command.app, dsn, "disable", "nobody")
+
+
+async def test_command_line_refuses_what_does_not_fit(dsn: str, admin_token: str) -> None:
+    with pytest.raises(InvalidInputError) as user:
+        await command(token_command.app, dsn, "create", "u" * 201)
+    with pytest.raises(InvalidInputError) as tenant:
+        await command(tenant_command.app, dsn, "create", "Not Valid")
+    with pytest.raises(InvalidInputError) as name:
+        await command(tenant_command.app, dsn, "create", "fine", "--name", "n" * 201)
+    codes = [caught.value.code for caught in (user, tenant, name)]
+    assert codes == ["GRANT_INVALID", "TENANT_ID_INVALID", "TENANT_NAME_INVALID"]
 
 
 async def test_tenants_page_by_id(database: Database) -> None:

@@ -12,6 +12,7 @@ from quire.kernel import ConflictError, InvalidInputError, NotFoundError
 from quire.runtime.database import Database
 
 TENANT_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}", re.ASCII)
+NAME_LENGTH = 200
 
 # create_tenant: conflicts leave the row as it is and return nothing.
 CREATE_TENANT = """
@@ -47,6 +48,10 @@ class TenantStore:
         self._database = database
 
     async def create(self, tenant_id: str, name: str = "") -> Tenant:
+        if len(name) > NAME_LENGTH:
+            raise InvalidInputError(
+                f"a name has at most {NAME_LENGTH} characters", code="TENANT_NAME_INVALID"
+            )
         if not TENANT_ID.fullmatch(tenant_id):
             raise InvalidInputError(
                 "a tenant id has 1 to 63 of a-z, 0-9, _ and -, starting with a letter or digit",

@@ -9,7 +9,7 @@ from typing import cast
 
 import asyncpg
 
-from quire.kernel import NotFoundError, new_uuid7
+from quire.kernel import InvalidInputError, NotFoundError, new_uuid7
 from quire.runtime.auth.principal import Role
 from quire.runtime.auth.token import TokenParts, mint_token
 from quire.runtime.database import Connection, Database
@@ -108,6 +108,8 @@ async def insert_token(
             row = await connection.fetchrow(INSERT_TOKEN, *_values(grant, parts, created_by))
         except asyncpg.ForeignKeyViolationError:
             raise NotFoundError(f"no tenant {grant.tenant_id}", code="TENANT_NOT_FOUND") from None
+        except asyncpg.CheckViolationError:
+            raise InvalidInputError("user and name have 1 to 200 characters", code="GRANT_INVALID") from None
         if row is not None:
             return _record(row), parts
 

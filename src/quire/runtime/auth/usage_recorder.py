@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 
+import asyncpg
 import structlog
 
 from quire.runtime.auth.token_store import TokenStore
@@ -30,8 +31,8 @@ class UsageRecorder:
             return
         try:
             await self._tokens.record_use([uuid.UUID(token_id) for token_id in noted])
-        except DatabaseUnavailableError as error:
-            log.warning("token_use_not_recorded", error=error.detail)
+        except (DatabaseUnavailableError, asyncpg.PostgresError) as error:
+            log.warning("token_use_not_recorded", error=str(error))
 
     async def run(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
