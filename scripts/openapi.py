@@ -20,6 +20,8 @@ from typing import Any
 import asyncpg
 
 from quire.entrypoints.api import ApiParts, assemble_api
+from quire.entrypoints.engine import build_engine, read_policies, shipped_handlers
+from quire.jobs import AdmitAll, CompletionWatch, HandlerRegistry
 from quire.runtime.auth import TokenStore, UsageRecorder
 from quire.runtime.database import Database
 from quire.runtime.http.contract_changes import incompatible_changes
@@ -41,7 +43,18 @@ async def current_document() -> Document:
         database = Database(asyncpg.create_pool(settings.dsn, min_size=0))
         signer = url_signer(settings)
         async with open_storage(settings, signer=signer) as storage:
-            parts = ApiParts(database, storage, signer, UsageRecorder(TokenStore(database)))
+            handlers = HandlerRegistry(shipped_handlers())
+            engine = build_engine(
+                database,
+                storage,
+                read_policies(settings),
+                handlers,
+                settings,
+                settings.dsn,
+                admission=AdmitAll(),
+            )
+            watch = CompletionWatch(engine.board, engine.broker)
+            parts = ApiParts(engine, signer, UsageRecorder(TokenStore(database)), watch)
             return assemble_api(settings, parts).openapi()
 
 

@@ -1,4 +1,4 @@
-"""Wires the API process: database, storage, tokens and every router, into one HTTP application."""
+"""Wires the API process: the engine, storage, tokens and every router, into one HTTP application."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from dataclasses import dataclass
 
 from fastapi import FastAPI
 
-from quire.entrypoints.dsn import find_dsn
+from quire.entrypoints.engine import Engine, open_engine
 from quire.entrypoints.migrate import head_revision
+from quire.jobs import CompletionWatch
+from quire.jobs.application.decision_registry import DecisionRegistry
+from quire.jobs.application.gauge_refresher import GaugeRefresher
+from quire.jobs.presentation.routes import JobDesk, job_routers
 from quire.runtime.auth import TenantStore, TokenAuthenticator, TokenStore, UsageRecorder
-from quire.runtime.database import Database
 from quire.runtime.http import BodyLimitRule, build_http_app, health_routes, tenant_routes, token_routes
 from quire.runtime.settings import Settings
-from quire.runtime.storage import StorageBackend, UrlSigner, open_storage, storage_routes, url_signer
+from quire.runtime.storage import UrlSigner, storage_routes, url_signer
 from quire.runtime.telemetry import DatabaseReadiness
 
 BATCH_BODY_FACTOR = 16
@@ -26,43 +29,63 @@ BATCH_BODY_FACTOR = 16
 class ApiParts:
     """What the routes work with; each part is opened and closed by `open_api`."""
 
-    database: Database
-    storage: StorageBackend
+    engine: Engine
     signer: UrlSigner
     usage: UsageRecorder
+    watch: CompletionWatch
 
 
 @asynccontextmanager
 async def open_api(settings: Settings, public_url: str = "") -> AsyncIterator[FastAPI]:
-    """The application with everything behind it open. `public_url` is for a port known only at start."""
+    """The application with everything behind it open. `public_url` is for a port known only at start.
+    Call `app.state.release_waiters()` when about to stop, so that long polls do not hold it up."""
+    signer = url_signer(settings, public_url)
     async with AsyncExitStack() as stack:
-        database = await Database.open(
-            find_dsn(settings),
-            pool_max=settings.database_pool_max,
-            statement_timeout_seconds=settings.statement_timeout_seconds,
-            application="quire-api",
+        engine = await stack.enter_async_context(
+            open_engine(settings, application="quire-api", signer=signer)
         )
-        stack.push_async_callback(database.close)
-        signer = url_signer(settings, public_url)
-        storage = await stack.enter_async_context(open_storage(settings, signer=signer))
-        await storage.ensure_ready()
-        usage = UsageRecorder(TokenStore(database))
+        usage = UsageRecorder(TokenStore(engine.database))
         await stack.enter_async_context(_running(usage))
-        yield assemble_api(settings, ApiParts(database, storage, signer, usage))
+        parts = ApiParts(engine, signer, usage, CompletionWatch(engine.board, engine.broker))
+        await stack.enter_async_context(_awake(parts))
+        app = assemble_api(settings, parts)
+        app.state.release_waiters = parts.watch.release
+        yield app
 
 
 def assemble_api(settings: Settings, parts: ApiParts) -> FastAPI:
-    authenticator = TokenAuthenticator(parts.database, parts.usage)
-    ready = DatabaseReadiness(parts.database, head_revision())
+    database = parts.engine.database
+    authenticator = TokenAuthenticator(database, parts.usage)
+    ready = DatabaseReadiness(database, head_revision())
     return build_http_app(
         settings,
         authenticator=authenticator,
-        routers=[token_routes(TokenStore(parts.database)), tenant_routes(TenantStore(parts.database))],
+        routers=[
+            *job_routers(_job_desk(parts)),
+            token_routes(TokenStore(database)),
+            tenant_routes(TenantStore(database)),
+        ],
         open_routers=[
             health_routes(ready, authenticator, settings.metrics_token.get_secret_value()),
-            storage_routes(parts.storage, parts.signer),
+            storage_routes(parts.engine.storage, parts.signer),
         ],
         body_limits=_body_limits(settings),
+    )
+
+
+def _job_desk(parts: ApiParts) -> JobDesk:
+    engine = parts.engine
+    return JobDesk(
+        intake=engine.intake,
+        board=engine.board,
+        problems=engine.problems,
+        decisions=DecisionRegistry(engine.problems),
+        gate=engine.gate,
+        registry=engine.registry,
+        broker=engine.broker,
+        watch=parts.watch,
+        storage=engine.storage,
+        policies=engine.policies,
     )
 
 
@@ -72,6 +95,21 @@ def _body_limits(settings: Settings) -> list[BodyLimitRule]:
         # The signature holds the exact size of the upload.
         BodyLimitRule("PUT", re.compile("/storage/.*", re.DOTALL), None),
     ]
+
+
+@asynccontextmanager
+async def _awake(parts: ApiParts) -> AsyncIterator[None]:
+    """Listens for what ended (the watch has subscribed by now) and keeps the cluster's gauges fresh."""
+    engine = parts.engine
+    gauges = GaugeRefresher(engine.board, engine.gate, engine.registry, engine.policies)
+    await engine.broker.start()
+    parts.watch.start()
+    gauges.start()
+    try:
+        yield
+    finally:
+        await gauges.close()
+        await parts.watch.close()
 
 
 @asynccontextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
 from types import FrameType
 from typing import Annotated
 
@@ -45,7 +46,7 @@ async def serve_api(settings: Settings) -> None:
         url = _url(settings, listener)
         async with open_api(settings, url if not settings.public_url else "") as app:
             log.info("api_listening", url=url)
-            await GracefulServer(_config(app)).serve(sockets=[listener])
+            await GracefulServer(_config(app), app.state.release_waiters).serve(sockets=[listener])
     log.info("api_stopped")
 
 
@@ -55,10 +56,15 @@ class AddressError(QuireError):
 
 
 class GracefulServer(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, on_stop: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_stop = on_stop
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Uvicorn would raise the signal again after serving, which ends the process before it has closed."""
         self.force_exit = self.should_exit
         self.should_exit = True
+        self._on_stop()
 
 
 def _config(app: FastAPI) -> uvicorn.Config:

@@ -29,16 +29,17 @@ class CompletionWatch:
         self._task: asyncio.Task[None] | None = None
         broker.subscribe(ENDED, self._look.set)
 
-    async def wait(self, job_id: UUID, seconds: float) -> None:
-        """Returns as soon as the job has ended, after `seconds`, or when all waiters are released."""
+    async def wait(self, job_id: UUID, seconds: float) -> bool:
+        """True as soon as the job has ended; False after `seconds` or when all waiters are released."""
         if self._released:
-            return
+            return False
         event = self._ended.setdefault(job_id, asyncio.Event())
         self._waiting[job_id] += 1
         self._look.set()
         try:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(event.wait(), seconds)
+            return event.is_set() and not self._released
         finally:
             self._waiting[job_id] -= 1
             if not self._waiting[job_id]:

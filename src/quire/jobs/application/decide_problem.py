@@ -1,0 +1,28 @@
+"""A person's decision about one problem. Whoever sees the problem may decide it."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from quire.jobs.application.decision_registry import DecisionRegistry
+from quire.jobs.application.show_problem import show_problem
+from quire.jobs.domain.problem import Problem
+from quire.jobs.ports.v1.broker import Broker
+from quire.jobs.ports.v1.job_board import ProblemLog
+from quire.runtime.auth import Principal
+
+
+async def decide_problem(
+    problems: ProblemLog,
+    decisions: DecisionRegistry,
+    broker: Broker,
+    caller: Principal,
+    problem_id: UUID,
+    decision: str,
+) -> Problem:
+    """The problem as decided. Raises NewerJobExistsError when a restart would double newer work."""
+    problem = await show_problem(problems, caller, problem_id)
+    chosen = decisions.find(decision, problem.task_type)
+    await chosen.apply(problem, caller.id)
+    broker.announce(chosen.announces, [problem.job_id])
+    return await show_problem(problems, caller, problem_id)

@@ -1,0 +1,59 @@
+"""Keeps the gauges of the whole cluster fresh: depths, ages, breakers, live workers. One in each API process."""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from quire.jobs.application import metrics
+from quire.jobs.domain.breaker import BreakerState
+from quire.jobs.domain.policies import Policies
+from quire.jobs.ports.v1.integration_gate import IntegrationGate
+from quire.jobs.ports.v1.job_board import JobBoard
+from quire.jobs.ports.v1.worker_registry import WorkerRegistry
+from quire.kernel import QuireError
+
+EVERY_SECONDS = 5.0
+BREAKER_LEVELS = {BreakerState.CLOSED: 0.0, BreakerState.HALF_OPEN: 0.5, BreakerState.OPEN: 1.0}
+
+log = structlog.get_logger(__name__)
+
+
+class GaugeRefresher:
+    def __init__(
+        self, board: JobBoard, gate: IntegrationGate, registry: WorkerRegistry, policies: Policies
+    ) -> None:
+        self._board = board
+        self._gate = gate
+        self._registry = registry
+        self._queues = sorted(policies.queues.queues)
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._run())
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                await self.refresh()
+            except QuireError as error:
+                log.warning("gauges_not_refreshed", error_code=error.code)
+            except Exception:
+                # Gauges are no reason for a process to stop measuring for good.
+                log.exception("gauges_not_refreshed")
+            await asyncio.sleep(EVERY_SECONDS)
+
+    async def refresh(self) -> None:
+        for depth in await self._board.queue_depths(self._queues):
+            for state in ("waiting", "queued", "scheduled", "running"):
+                metrics.QUEUE_DEPTH.labels(depth.queue, state).set(getattr(depth, state))
+            metrics.QUEUE_AGE.labels(depth.queue).set(depth.oldest_queued_seconds)
+        for status in await self._gate.status():
+            metrics.BREAKER_OPEN.labels(status.name).set(BREAKER_LEVELS[status.breaker])
+        metrics.WORKERS_LIVE.set(len(await self._registry.live()))
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)

@@ -1,0 +1,13 @@
+"""The external systems that jobs depend on, with their breakers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from quire.jobs.ports.v1.integration_gate import IntegrationGate, IntegrationStatus
+from quire.runtime.auth import Principal, require_role
+
+
+async def list_integrations(gate: IntegrationGate, caller: Principal) -> Sequence[IntegrationStatus]:
+    require_role(caller, "operator")
+    return await gate.status()

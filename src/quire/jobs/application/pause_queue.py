@@ -1,0 +1,13 @@
+"""Stop claims from a queue; what runs goes on and new jobs are still accepted."""
+
+from __future__ import annotations
+
+from quire.jobs.domain.policies import Policies
+from quire.jobs.ports.v1.job_board import JobBoard
+from quire.runtime.auth import Principal, require_role
+
+
+async def pause_queue(board: JobBoard, policies: Policies, caller: Principal, name: str) -> None:
+    """Pausing a paused queue changes nothing, not even who paused it."""
+    require_role(caller, "operator")
+    await board.pause(policies.queues.queue(name).name, caller.id)

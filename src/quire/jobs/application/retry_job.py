@@ -1,0 +1,33 @@
+"""Approve the restart of a dead letter, named by its job."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from quire.jobs.application.caller_sight import sight_of
+from quire.jobs.application.decide_problem import decide_problem
+from quire.jobs.application.decision_registry import DecisionRegistry
+from quire.jobs.domain.errors import JobNotFoundError, JobStateConflictError
+from quire.jobs.domain.problem import RETRY, Problem
+from quire.jobs.ports.v1.broker import Broker
+from quire.jobs.ports.v1.job_board import JobBoard, ProblemLog
+from quire.runtime.auth import Principal
+
+
+async def retry_job(
+    board: JobBoard,
+    problems: ProblemLog,
+    decisions: DecisionRegistry,
+    broker: Broker,
+    caller: Principal,
+    job_id: UUID,
+) -> Problem:
+    job = await board.get(job_id, sight_of(caller))
+    if job is None:
+        raise JobNotFoundError(f"no job {job_id}")
+    problem_id = await problems.open_of_job(job_id)
+    if problem_id is None:
+        raise JobStateConflictError(
+            f"the job is {job.state} and has no open problem", extra={"state": job.state}
+        )
+    return await decide_problem(problems, decisions, broker, caller, problem_id, RETRY)
