@@ -34,6 +34,7 @@ class Completer:
         gate: IntegrationGate,
         policies: Policies,
         on_written: Callable[[Sequence[Outcome], frozenset[UUID]], Awaitable[None]],
+        on_released: Callable[[], None],
         *,
         batch: int,
         tick_seconds: float,
@@ -43,6 +44,7 @@ class Completer:
         self._gate = gate
         self._policies = policies
         self._on_written = on_written
+        self._on_released = on_released
         self._batch = batch
         self._tick_seconds = tick_seconds
         self._buffer: list[Outcome] = []
@@ -78,7 +80,7 @@ class Completer:
         """Steps that are done stay done: each kind of outcome is written and acknowledged on its own."""
         started = time.monotonic()
         succeeded = [item for item in chunk if isinstance(item, Succeeded)]
-        await self._write(succeeded, self._store.complete, lambda item: item)
+        await self._write(succeeded, self._complete, lambda item: item)
         returned = [item for item in chunk if isinstance(item, HandedBack)]
         await self._write(returned, self._store.hand_back, lambda item: item)
         cancelled = [item for item in chunk if isinstance(item, Cancelled)]
@@ -86,6 +88,12 @@ class Completer:
         await self._write_failures([item for item in chunk if isinstance(item, Failed)])
         await self._note_successes(succeeded)
         metrics.FLUSH_SECONDS.observe(time.monotonic() - started)
+
+    async def _complete(self, worker_id: UUID, done: Sequence[Succeeded]) -> frozenset[UUID]:
+        completion = await self._store.complete(worker_id, done)
+        if completion.released:
+            self._on_released()
+        return completion.accepted
 
     async def _write_failures(self, failures: Sequence[Failed]) -> None:
         verdicts: list[Verdict] = []

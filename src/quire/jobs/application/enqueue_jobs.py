@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from graphlib import CycleError, TopologicalSorter
 from uuid import UUID
 
 from quire.jobs.application.handler_registry import HandlerRegistry
 from quire.jobs.application.payload_check import check_payload
-from quire.jobs.domain.errors import DependencyHeldError, NoLiveWorkerError, UnknownKindError
+from quire.jobs.domain.errors import (
+    DependencyHeldError,
+    DependencyUnusableError,
+    NoLiveWorkerError,
+    UnknownKindError,
+)
 from quire.jobs.domain.job import Receipt, Submission
 from quire.jobs.domain.job_key import job_key_of
 from quire.jobs.domain.policies import Policies
@@ -132,6 +138,7 @@ async def _store(intake: Intake, submissions: Sequence[Submission]) -> dict[UUID
     """Insert what is free, answer the rest with the holders of their keys, and look again where one ended."""
     receipts: dict[UUID, Receipt] = {}
     rest = _redirect(submissions, _twins(submissions))
+    _refuse_circles(rest)
     for _ in range(ROUNDS_MAX):
         created = await _insert(intake, rest)
         for item in rest:
@@ -169,6 +176,16 @@ def _redirect(submissions: Sequence[Submission], moved: Mapping[UUID, UUID]) -> 
         else item
         for item in submissions
     ]
+
+
+def _refuse_circles(submissions: Sequence[Submission]) -> None:
+    """Nothing could ever release them."""
+    waits = {item.id: item.depends_on for item in submissions if item.depends_on}
+    if waits.keys() & {dep for depends_on in waits.values() for dep in depends_on}:
+        try:
+            TopologicalSorter(waits).prepare()
+        except CycleError:
+            raise DependencyUnusableError("jobs of this batch wait for each other in a circle") from None
 
 
 async def _insert(intake: Intake, submissions: Sequence[Submission]) -> frozenset[UUID]:

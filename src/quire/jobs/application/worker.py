@@ -89,6 +89,7 @@ class Worker:
             parts.gate,
             parts.policies,
             self._written,
+            self._released,
             batch=self._options.completion_batch,
             tick_seconds=self._options.completion_tick_seconds,
         )
@@ -227,9 +228,10 @@ class Worker:
             self._heartbeat.drop(running.lease.job_id)
             await self._discard(running)
             return
-        if running.artifact is not None and not isinstance(outcome, Succeeded):
-            await self._discard(running)
+        # First the outcome: removing bytes may take long or fail, and until then the lease would be renewed.
         self._completer.add(outcome)
+        if not isinstance(outcome, Succeeded):
+            await self._discard(running)
 
     def _free(self, running: RunningJob) -> None:
         self._running.pop(running.lease.job_id, None)
@@ -266,6 +268,11 @@ class Worker:
         if any(self._parts.policies.queues.queue(item.lease.queue).gated for item in outcomes):
             # A gate may have opened for work that other workers wait for.
             self._parts.broker.announce(WORK)
+
+    def _released(self) -> None:
+        """Jobs that waited for others may run now, here or elsewhere."""
+        self._wake.set()
+        self._parts.broker.announce(WORK)
 
     async def _refused(self, outcome: Outcome) -> None:
         lease = outcome.lease

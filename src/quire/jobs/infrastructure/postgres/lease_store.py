@@ -17,7 +17,7 @@ from quire.jobs.infrastructure.postgres.dependants import fail_dependants, open_
 from quire.jobs.infrastructure.postgres.gated_claim import claim_gated_queue
 from quire.jobs.infrastructure.postgres.lease_row import leases_of
 from quire.jobs.infrastructure.postgres.sql import load
-from quire.jobs.ports.v1.lease_store import Claim, DeadLetter, Reclaimed, Retry
+from quire.jobs.ports.v1.lease_store import Claim, Completion, DeadLetter, Reclaimed, Retry
 from quire.runtime.database import Connection, Database, prepare_connection
 
 SQL = load("leases.sql")
@@ -81,12 +81,12 @@ class PostgresLeaseStore:
                     waits += [claim.retry_after_seconds] if claim.retry_after_seconds is not None else []
         return Claim(leases, min(waits, default=None))
 
-    async def complete(self, worker_id: UUID, done: Sequence[Succeeded]) -> frozenset[UUID]:
+    async def complete(self, worker_id: UUID, done: Sequence[Succeeded]) -> Completion:
         artifacts = [item.artifact for item in done]
         made = any(artifacts)
         told = any(item.result_text is not None for item in done)
         # An empty array is padded with NULLs by unnest; the driver looks at every element of a full one.
-        async with self._database.acquire() as connection:
+        async with self._database.transaction() as connection:
             rows = await connection.fetch(
                 SQL["complete_jobs"],
                 worker_id,
@@ -99,7 +99,9 @@ class PostgresLeaseStore:
                 [artifact.size_bytes if artifact else None for artifact in artifacts] if made else [],
                 [artifact.sha256 if artifact else None for artifact in artifacts] if made else [],
             )
-        return frozenset(row["id"] for row in rows)
+            accepted = [row["id"] for row in rows]
+            released = await connection.fetch(SQL["release_dependants"], str(worker_id), accepted)
+        return Completion(frozenset(accepted), len(released))
 
     async def retry(self, worker_id: UUID, retries: Sequence[Retry]) -> frozenset[UUID]:
         failed = [item.failed for item in retries]

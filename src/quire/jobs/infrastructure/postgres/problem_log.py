@@ -69,25 +69,35 @@ class PostgresProblemLog:
 
     async def _restart(self, connection: Connection, job_id: UUID, actor: str) -> bool:
         """A job that still waits for others goes back to waiting; one of them dead means it cannot run yet."""
-        rows = await connection.fetch(JOBS["unfinished_dependencies"], job_id)
-        pending = sum(row["state"] not in (JobState.SUCCEEDED, JobState.EXPIRED) for row in rows)
-        if any(row["state"] in (JobState.FAILED, JobState.CANCELLED) for row in rows):
+        pending = await self._pending_dependencies(connection, job_id)
+        if pending is None:
             raise JobStateConflictError(
                 "a job it waits for has failed: decide on that one first", code="DEPENDENCY_FAILED"
             )
         target = JobState.WAITING if pending else JobState.QUEUED
         return await connection.fetchrow(JOBS["restart_job"], job_id, actor, target, pending) is not None
 
+    async def _pending_dependencies(self, connection: Connection, job_id: UUID) -> int | None:
+        """None: one of them is dead."""
+        rows = await connection.fetch(JOBS["unfinished_dependencies"], job_id)
+        return None if any(row["dead"] for row in rows) else sum(row["pending"] for row in rows)
+
     async def _release_dependants(self, connection: Connection, job_id: UUID, actor: str) -> None:
         """What failed only because of this job waits again, unless another of its dependencies is dead too."""
         for row in await connection.fetch(JOBS["failed_dependants"], job_id):
-            states = [r["state"] for r in await connection.fetch(JOBS["unfinished_dependencies"], row["id"])]
-            if any(state in (JobState.FAILED, JobState.CANCELLED) for state in states):
-                continue
-            pending = sum(state not in (JobState.SUCCEEDED, JobState.EXPIRED) for state in states)
-            await connection.execute(JOBS["restart_job"], row["id"], actor, JobState.WAITING, pending)
-            await connection.execute(SQL["close_problem_of_job"], row["id"], RELEASED, actor)
-            await self._release_dependants(connection, row["id"], actor)
+            pending = await self._pending_dependencies(connection, row["id"])
+            if pending is not None and await self._release(connection, row["id"], actor, pending):
+                await self._release_dependants(connection, row["id"], actor)
+
+    async def _release(self, connection: Connection, job_id: UUID, actor: str, pending: int) -> bool:
+        """False: a newer job does this one's work by now. That is no reason to leave the child undone."""
+        try:
+            async with connection.transaction():
+                await connection.execute(JOBS["restart_job"], job_id, actor, JobState.WAITING, pending)
+                await connection.execute(SQL["close_problem_of_job"], job_id, RELEASED, actor)
+        except asyncpg.UniqueViolationError:
+            return False
+        return True
 
     async def _newer_job(self, job_id: UUID) -> NewerJobExistsError:
         async with self._database.acquire() as connection:

@@ -21,6 +21,14 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Completion:
+    """Whose success was accepted, and how many jobs that waited for them may run now."""
+
+    accepted: frozenset[UUID]
+    released: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Retry:
     """A failed attempt that the policy tries again."""
 
@@ -56,7 +64,7 @@ class LeaseStore(Protocol):
         MAY return fewer than `limit` although more are due."""
         ...
 
-    async def complete(self, worker_id: UUID, done: Sequence[Succeeded]) -> frozenset[UUID]:
+    async def complete(self, worker_id: UUID, done: Sequence[Succeeded]) -> Completion:
         """SHALL accept a job only under its current fence; the answer names the accepted ones.
         SHALL release jobs whose last dependency is among them."""
         ...

@@ -93,9 +93,13 @@ WITH updated AS (
 SELECT id, state FROM updated
 
 -- name: unfinished_dependencies
--- Purpose: how many jobs this one still waits for, and whether one of them cannot succeed any more.
+-- Purpose: which jobs this one waits for are still to come, and which cannot succeed any more: an expired job counts
+--   as done only if it ever succeeded, not when a person gave it up.
 -- Locks: FOR SHARE on them, so that none finishes between the count and the restart.
-SELECT id, state FROM jobs WHERE id IN (SELECT depends_on FROM job_dependencies WHERE job_id = $1)
+SELECT state IN ('waiting','queued','running') AS pending,
+       state IN ('failed','cancelled') OR (state = 'expired' AND NOT EXISTS (
+           SELECT 1 FROM job_events e WHERE e.job_id = jobs.id AND e.to_state = 'succeeded')) AS dead
+FROM jobs WHERE id IN (SELECT depends_on FROM job_dependencies WHERE job_id = $1)
 ORDER BY id FOR SHARE
 
 -- name: failed_dependants

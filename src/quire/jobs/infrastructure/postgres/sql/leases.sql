@@ -109,11 +109,10 @@ WHERE id = $2 AND fence = $3 AND leased_by = $1 AND state = 'running'
 RETURNING id
 
 -- name: complete_jobs
--- Purpose: mark finished jobs succeeded, publish their artifacts, count down the jobs that wait for them.
+-- Purpose: mark finished jobs succeeded and publish their artifacts. release_dependants follows.
 -- $1 worker id, $2 ids, $3 fences, $4 results (JSON text), $5 artifact keys, $6 durations ms, $7 ttl seconds,
 -- $8 sizes, $9 sha256 (artifacts).
--- Locks: the finished rows and the rows waiting for them. Two flushes releasing the same parents may deadlock;
---   the completer tries again.
+-- Locks: the finished rows.
 WITH done AS (
     SELECT * FROM unnest($2::uuid[], $3::bigint[], $4::text[], $5::text[], $6::int[], $7::float8[], $8::bigint[], $9::text[])
         AS d(id, fence, result, artifact_key, duration_ms, ttl_seconds, size_bytes, sha256)
@@ -132,20 +131,31 @@ WITH done AS (
 ), published AS (
     UPDATE artifacts a SET state = 'ready', size_bytes = u.size_bytes, sha256 = u.sha256
     FROM updated u WHERE a.artifact_key = u.artifact_key AND a.fence = u.fence
-), counted AS (
-    SELECT d.job_id, count(*)::int AS finished FROM job_dependencies d JOIN updated u ON u.id = d.depends_on
-    GROUP BY d.job_id
+)
+SELECT id FROM updated
+
+-- name: release_dependants
+-- Purpose: count down the jobs that wait for the finished ones in $2, and queue those that wait for nothing more.
+-- $1 actor, $2 finished ids. Locks: the waiting rows, in id order, so that two flushes with common parents cannot
+--   deadlock. A statement of its own, after complete_jobs in one transaction: a completion that had to wait for the
+--   lock of a job being depended upon (lock_dependencies) read its snapshot before that wait, and would not see who
+--   waits now.
+WITH counted AS MATERIALIZED (
+    SELECT job_id, count(*)::int AS finished FROM job_dependencies WHERE depends_on = ANY ($2::uuid[]) GROUP BY job_id
+), held AS MATERIALIZED (
+    SELECT id FROM jobs WHERE id = ANY (ARRAY(SELECT job_id FROM counted)) AND state = 'waiting'
+    ORDER BY id FOR UPDATE
 ), released AS (
     UPDATE jobs p SET
         pending_dependencies = p.pending_dependencies - c.finished, updated_at = now(),
         state = CASE WHEN p.pending_dependencies - c.finished = 0 THEN 'queued' ELSE 'waiting' END
-    FROM counted c WHERE p.id = c.job_id AND p.state = 'waiting'
+    FROM counted c WHERE p.id = c.job_id AND p.id = ANY (ARRAY(SELECT id FROM held)) AND p.state = 'waiting'
     RETURNING p.id, p.state, p.attempt, p.fence
-), release_event AS (
+), event AS (
     INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, reason)
-    SELECT id, 'waiting', 'queued', attempt, fence, $1::text, 'dependencies_done' FROM released WHERE state = 'queued'
+    SELECT id, 'waiting', 'queued', attempt, fence, $1, 'dependencies_done' FROM released WHERE state = 'queued'
 )
-SELECT id, (SELECT count(*) FROM released WHERE state = 'queued') AS released FROM updated
+SELECT id FROM released WHERE state = 'queued'
 
 -- name: retry_jobs
 -- Purpose: a failed attempt goes back to the queue after its delay; a cancel asked for meanwhile ends it instead.
