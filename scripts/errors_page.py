@@ -1,0 +1,186 @@
+"""Writes `docs/errors.md` from the error classes and the codes given where they are raised, or checks it.
+
+scripts/errors_page.py            write
+scripts/errors_page.py --check    fail when the page is not what the code says
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import quire
+from quire.jobs.domain import errors as job_errors
+from quire.jobs.domain.problem import recommend
+from quire.kernel import QuireError
+from quire.runtime.http.exception_handlers import CODES, TITLES
+from quire.runtime.http.problem_json import STATUS_BY_FAMILY, status_of
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "errors.md"
+SOURCE = ROOT / "src" / "quire"
+
+HEAD = """# Errors
+
+Every code that Quire answers with. `scripts/errors_page.py` writes this page from the code; edit the classes, not this
+page. A code never changes its meaning.
+
+Over HTTP an error is `application/problem+json` with `type`, `title`, `status`, `error_code`, `detail`, `retryable` and
+`trace_id`. On the command line it is one line, `error: CODE: detail`, and exit code 3 when it is retryable, else 1.
+Retryable means: the same request may succeed later, and sending it again is safe. The status follows from the family; a
+500 never carries a detail. Codes with status "–" belong to commands and job attempts; in an answer they would be 500.
+"""
+
+JOB_HEAD = """
+## Codes a job ends with
+
+`error_code` of a failed job and of its problem is its handler's own, one from the table above (`STORAGE_FULL`,
+say), or one the engine gives. Which of them are tried again is `config/retries.yaml`.
+
+| code | when | advice in its problem |
+|---|---|---|
+"""
+
+ENGINE_CODES = {
+    "WORKER_LOST": "the worker died as often as `max_crashes` allows",
+    "DEPENDENCY_FAILED": "a job it waited for failed for good",
+    "JOB_TIMEOUT": "not done within the queue's hard limit; a kind may name another code (`timeout_code`)",
+    "UNKNOWN_KIND": "the worker has no handler for its kind",
+    "PAYLOAD_UNDECODABLE": "the handler's `decode` refused the payload",
+    "RESULT_INVALID": "the handler returned something that is not JSON, or more than 64 KiB of it",
+    "HANDLER_CRASHED": "the handler raised something that is not a `QuireError`",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    code: str
+    family: str
+    status: int
+    retryable: bool
+    meaning: str
+    of_class: bool = True
+
+    def row(self) -> str:
+        status = "–" if self.status == 500 and self.code != QuireError.code else str(self.status)
+        retryable = "yes" if self.retryable else "no"
+        return f"| `{self.code}` | {self.family} | {status} | {retryable} | {self.meaning} |"
+
+
+def page() -> str:
+    import_everything()
+    rows = sorted(entry.row() for entry in merged((*raised(), *classes(), *framework())))
+    table = ["\n## All codes\n", "| code | family | status | retryable | meaning |", "|---|---|---|---|---|"]
+    return HEAD + "\n".join([*table, *rows]) + "\n" + job_codes()
+
+
+def merged(entries: Iterable[Entry]) -> Iterable[Entry]:
+    """A code raised in several places is one row that tells each; a class of its own tells it best."""
+    found: dict[tuple[str, str], Entry] = {}
+    for entry in entries:
+        known = found.get((entry.code, entry.family))
+        if known and not entry.of_class and entry.meaning not in known.meaning:
+            entry = replace(entry, meaning=f"{known.meaning}; {entry.meaning}")
+        found[entry.code, entry.family] = entry
+    return found.values()
+
+
+def import_everything() -> None:
+    for module in pkgutil.walk_packages(quire.__path__, "quire."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+
+
+def classes() -> Iterator[Entry]:
+    for kind in descendants(QuireError):
+        yield entry_of(kind, kind.code, kind.retryable, meaning_of(kind))
+
+
+def meaning_of(kind: type[QuireError]) -> str:
+    if kind is QuireError:
+        return "Something unforeseen; the log has it under the answer's `trace_id`."
+    text = inspect.cleandoc(kind.__dict__.get("__doc__") or kind.title)
+    return text.split("\n\n")[0].replace("\n", " ")
+
+
+def descendants(kind: type[QuireError]) -> Iterator[type[QuireError]]:
+    yield kind
+    for child in kind.__subclasses__():
+        yield from descendants(child)
+
+
+def raised() -> Iterator[Entry]:
+    """Calls such as `NotFoundError("no such token", code="TOKEN_NOT_FOUND")`."""
+    kinds = {kind.__name__: kind for kind in descendants(QuireError)}
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in kinds:
+                yield from entry_of_call(node, kinds[node.func.id])
+
+
+def entry_of_call(call: ast.Call, kind: type[QuireError]) -> Iterator[Entry]:
+    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    code, retryable = constant(given.get("code")), constant(given.get("retryable"))
+    if isinstance(code, str):
+        meaning = text_of(call.args[0]) if call.args else kind.title
+        again = kind.retryable if retryable is None else bool(retryable)
+        yield replace(entry_of(kind, code, again, meaning), of_class=False)
+
+
+def constant(node: ast.expr | None) -> object:
+    if isinstance(node, ast.Constant):
+        return node.value
+    return getattr(job_errors, node.id, None) if isinstance(node, ast.Name) else None
+
+
+def text_of(node: ast.expr) -> str:
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)
+    return str(constant(node))
+
+
+def entry_of(kind: type[QuireError], code: str, retryable: bool, meaning: str) -> Entry:
+    family = next(family for family, _ in STATUS_BY_FAMILY if issubclass(kind, family))
+    # What only commands raise never meets the status table.
+    status = 500 if kind.__module__.startswith("quire.entrypoints") else status_of(kind())
+    return Entry(code, family.__name__, status, retryable, meaning.replace("|", "\\|").strip())
+
+
+def framework() -> Iterator[Entry]:
+    """What the web framework refuses before any of our code is asked."""
+    for status, code in CODES.items():
+        yield Entry(code, "HTTP", status, False, TITLES[status])
+    yield Entry("VALIDATION_FAILED", "HTTP", 422, False, "Fields do not fit the schema; `errors` names each")
+
+
+def job_codes() -> str:
+    known = {value for name, value in vars(job_errors).items() if name.isupper() and isinstance(value, str)}
+    if known != ENGINE_CODES.keys():
+        raise SystemExit(f"ENGINE_CODES is not what jobs/domain/errors.py has: {known ^ ENGINE_CODES.keys()}")
+    return JOB_HEAD + "".join(job_rows(ENGINE_CODES.items()))
+
+
+def job_rows(codes: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for code, when in codes:
+        yield f"| `{code}` | {when} | {recommend(code, transient=False)} |\n"
+
+
+def main() -> int:
+    text = page()
+    if "--check" not in sys.argv[1:]:
+        PAGE.write_text(text, encoding="utf-8")
+        return 0
+    if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text:
+        return 0
+    sys.stderr.write("docs/errors.md is not what the code says: run scripts/errors_page.py\n")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
