@@ -82,4 +82,4 @@ SELECT count(*) FROM (
 -- name: lock_tenant_quota
 -- Purpose: enqueues of one tenant into one quota queue go one at a time, so that the count holds.
 -- Locks: transaction-scoped advisory lock, released at commit.
-SELECT pg_advisory_xact_lock(hashtextextended($1 || chr(0) || $2, 7))
+SELECT pg_advisory_xact_lock(hashtextextended($1 || '/' || $2, 7))
