@@ -1,0 +1,1 @@
+"""Rules of rendering: pure, no IO."""

@@ -1,0 +1,1 @@
+"""Templates filled by Jinja, in a child process."""

@@ -1,0 +1,1 @@
+"""What rendering needs from outside, as Protocols with their guarantees."""

@@ -1,0 +1,59 @@
+"""Prints HTML to PDF in a browser that can reach nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    data: bytes
+    content_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class PrintRequest:
+    """All that decides the bytes. Print arguments never vary: paper, margins, header and footer are CSS in `html`."""
+
+    html: str
+    assets: Mapping[str, Asset] = field(default_factory=dict)
+    """By the relative URL the document uses (`logo.svg`, `fonts/inter.woff2`); served from memory."""
+    javascript: bool = False
+    tagged: bool = False
+    outline: bool = False
+    reuse_key: str | None = None
+    """Documents with one key may share a page one after another: one tenant, an allowlisted template, no script.
+    None: a fresh page in a fresh context, closed afterwards (raw HTML, templates with script)."""
+    timeout_seconds: float = 50.0
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedPdf:
+    data: bytes
+    """Deterministic: dates pinned, structure ids renumbered."""
+    pages: int
+    blocked_urls: tuple[str, ...]
+    """What the document asked for and did not get, at most 50, each cut to 300 characters."""
+    executor_seconds: float
+
+
+class PagePrinter(Protocol):
+    @property
+    def fingerprint(self) -> str:
+        """Browser version and font set; equal fingerprints give equal bytes for equal requests."""
+        ...
+
+    async def print_pdf(self, request: PrintRequest) -> PrintedPdf:
+        """SHALL return the same bytes for the same request, whatever was printed before, in whichever process.
+        SHALL end within `timeout_seconds` plus 3 s, with NavigationTimeoutError, BrowserLaunchError (browser dead or
+        renderer crashed, says which), TemplateError (limits on bytes, pages exceeded) or RenderUnknownError.
+        SHALL NOT let the document reach any network, file or other document. Cancelling SHALL free everything."""
+        ...
+
+    async def check(self) -> None:
+        """SHALL raise BrowserLaunchError or UnsupportedPlatformError when printing is not possible now."""
+        ...
+
+    async def close(self) -> None: ...
