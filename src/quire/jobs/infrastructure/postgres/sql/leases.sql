@@ -1,4 +1,7 @@
 -- Claim, renew, finish, reclaim. Every write but the claim and the reclaim carries (id, fence, leased_by).
+-- Those writes do not ask for state = 'running': a lease exists exactly while a job runs (a CHECK of the table), and
+-- the question would offer the planner the index of running jobs, which its statistics call empty. It then joins
+-- every running job with every row of the batch in a nested loop; without it each row is one look-up by primary key.
 
 -- name: claim_open_lanes
 -- Purpose: take up to $3 due jobs from queues without gates, smaller classes first, oldest first inside a lane;
@@ -99,7 +102,7 @@ FROM claimed ORDER BY priority, run_at, id
 -- Locks: row locks for the update (HOT: no indexed column changes).
 UPDATE jobs j SET lease_expires_at = now() + make_interval(secs => $4)
 FROM unnest($2::uuid[], $3::bigint[]) AS held(id, fence)
-WHERE j.id = held.id AND j.fence = held.fence AND j.leased_by = $1 AND j.state = 'running'
+WHERE j.id = held.id AND j.fence = held.fence AND j.leased_by = $1
 RETURNING j.id, j.cancel_requested_at IS NOT NULL AS cancel_requested
 
 -- name: note_progress
@@ -123,7 +126,7 @@ WITH done AS (
         error_code = NULL, error_message = NULL,
         expires_at = CASE WHEN d.ttl_seconds > 0 THEN now() + make_interval(secs => d.ttl_seconds) END
     FROM done d
-    WHERE j.id = d.id AND j.fence = d.fence AND j.leased_by = $1 AND j.state = 'running'
+    WHERE j.id = d.id AND j.fence = d.fence AND j.leased_by = $1
     RETURNING j.id, j.attempt, j.fence, d.duration_ms, d.artifact_key, d.size_bytes, d.sha256
 ), event AS (
     INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, duration_ms)
@@ -172,7 +175,7 @@ WITH failed AS (
         error_code = f.error_code, error_message = f.message, leased_by = NULL, lease_expires_at = NULL,
         updated_at = now()
     FROM failed f
-    WHERE j.id = f.id AND j.fence = f.fence AND j.leased_by = $1 AND j.state = 'running'
+    WHERE j.id = f.id AND j.fence = f.fence AND j.leased_by = $1
     RETURNING j.id, j.state, j.attempt, j.fence, f.error_code, f.duration_ms
 ), event AS (
     INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, reason, error_code, duration_ms)
@@ -195,7 +198,7 @@ WITH returned AS (
         attempt = attempt - 1, leased_by = NULL, lease_expires_at = NULL, updated_at = now(),
         run_at = CASE WHEN r.delay_seconds > 0 THEN now() + make_interval(secs => r.delay_seconds) ELSE j.run_at END
     FROM returned r
-    WHERE j.id = r.id AND j.fence = r.fence AND j.leased_by = $1 AND j.state = 'running'
+    WHERE j.id = r.id AND j.fence = r.fence AND j.leased_by = $1
     RETURNING j.id, j.state, j.attempt, j.fence, r.reason, r.duration_ms
 ), event AS (
     INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, reason, duration_ms)
@@ -216,7 +219,7 @@ WITH ended AS (
         error_code = e.error_code, error_message = e.message, progress_percent = NULL,
         expires_at = now() + make_interval(secs => $8)
     FROM ended e
-    WHERE j.id = e.id AND j.fence = e.fence AND j.leased_by = $1 AND j.state = 'running'
+    WHERE j.id = e.id AND j.fence = e.fence AND j.leased_by = $1
     RETURNING j.id, j.state, j.attempt, j.fence, j.error_code, e.duration_ms
 ), event AS (
     INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, error_code, duration_ms)
