@@ -114,6 +114,19 @@ async def working(
             await asyncio.wait_for(task, 15)
 
 
+@contextlib.asynccontextmanager
+async def engine_at_work(
+    dsn: str, directory: Path, *, handlers: Iterable[Handler] = (), **overrides: object
+) -> AsyncIterator[Engine]:
+    """An engine to ask, and one worker that works."""
+    kinds = list(handlers)
+    async with (
+        opened_engine(dsn, directory, handlers=kinds, **overrides) as engine,
+        working(dsn, directory, handlers=kinds, **overrides),
+    ):
+        yield engine
+
+
 async def until(condition: Callable[[], Awaitable[object]], seconds: float = 10.0) -> None:
     """Looks often, gives up at the deadline: the condition is the signal."""
     deadline = time.monotonic() + seconds

@@ -42,10 +42,11 @@ async def execute_job(running: RunningJob, handlers: HandlerRegistry, context: J
         running.stop_reason = StopReason.LEASE_LOST
         return None
     except QuireError as error:
-        return _failed(running, error.code, error.detail)
-    except Exception as error:
+        return _after_error(running, error.code, error.detail)
+    except (Exception, SystemExit) as error:
+        # A library that calls exit() means its own program, not this worker.
         log.exception("handler_crashed", job_id=str(running.lease.job_id), kind=running.lease.kind)
-        return _failed(running, HANDLER_CRASHED, f"{type(error).__name__}: {error}")
+        return _after_error(running, HANDLER_CRASHED, f"{type(error).__name__}: {error}")
 
 
 def _resolve(handlers: HandlerRegistry, running: RunningJob) -> Handler:
@@ -78,6 +79,11 @@ def _failed(running: RunningJob, code: str, message: str) -> Failed:
     return Failed(running.lease, _duration_ms(running), code, message)
 
 
+def _after_error(running: RunningJob, code: str, message: str) -> Outcome | None:
+    """An attempt that was told to stop may fail on its way out; why it was stopped is what counts."""
+    return _failed(running, code, message) if running.stop_reason is None else outcome_of_stop(running)
+
+
 def outcome_of_stop(running: RunningJob) -> Outcome | None:
     """What a stopped attempt means depends on who stopped it."""
     match running.stop_reason:
@@ -88,8 +94,11 @@ def outcome_of_stop(running: RunningJob) -> Outcome | None:
             return Cancelled(running.lease, _duration_ms(running))
         case StopReason.LEASE_LOST:
             return None
-        case StopReason.SHUTDOWN | None:
+        case StopReason.SHUTDOWN:
             return HandedBack(running.lease, _duration_ms(running), "shutdown")
+        case None:
+            # Nobody stopped it: a hand-back would run it again for ever.
+            return _failed(running, HANDLER_CRASHED, "the handler cancelled itself")
 
 
 def _duration_ms(running: RunningJob) -> int:

@@ -4,11 +4,12 @@ the process when a handler blocks it for good."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import faulthandler
 import os
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from uuid import UUID
 
 import structlog
@@ -56,17 +57,23 @@ class Heartbeat:
             self._renewed_at = time.monotonic()
         self._held[job_id] = (fence, hard_at)
 
-    def drop(self, job_id: UUID) -> None:
-        self._held.pop(job_id, None)
+    def drop(self, job_id: UUID, fence: int) -> None:
+        """Only that attempt's lease: this worker may hold the job again under a later fence."""
+        held = self._held.get(job_id)
+        if held is not None and held[0] == fence:
+            del self._held[job_id]
 
     def poke(self) -> None:
         """Renew now: a cancel may have been asked for."""
-        if self._thread_loop is not None and self._poked is not None and not self._stopping:
-            self._thread_loop.call_soon_threadsafe(self._poked.set)
+        if self._thread_loop is not None and self._poked is not None:
+            # A loop that has closed by now has nothing left to renew.
+            with contextlib.suppress(RuntimeError):
+                self._thread_loop.call_soon_threadsafe(self._poked.set)
 
     def stop(self) -> None:
-        self.poke()
+        # Before the poke: woken first, the thread could miss it and sleep for a third of a lease.
         self._stopping = True
+        self.poke()
         self._thread.join(timeout=5.0)
         faulthandler.cancel_dump_traceback_later()
 
@@ -109,8 +116,13 @@ class Heartbeat:
             return False
         self._renewed_at = asked_at
         if reply.lost or reply.cancel_requested:
-            self._loop.call_soon_threadsafe(self._on_reply, reply)
+            self._loop.call_soon_threadsafe(self._deliver, reply, dict(held))
         return True
+
+    def _deliver(self, reply: HeartbeatReply, asked: Mapping[UUID, int]) -> None:
+        """On the worker's loop. An answer about a fence that is no longer held says nothing about the current one."""
+        lost = {job_id for job_id in reply.lost if self._held.get(job_id, (None,))[0] == asked[job_id]}
+        self._on_reply(HeartbeatReply(frozenset(lost), reply.cancel_requested))
 
     async def _end_if_stuck(self) -> None:
         """The limiter on the event loop ends overdue jobs; one that is still held long after proves the loop is

@@ -207,6 +207,10 @@ class Worker:
     def _start(self, lease: Lease) -> None:
         policies = self._parts.policies.queues
         running = RunningJob(lease, policies.queue(lease.queue), policies.kind(lease.kind))
+        former = self._running.get(lease.job_id)
+        if former is not None:
+            # Our own lease ran out, in an outage say, and the job came back to us: the former attempt lost it.
+            self._lose(former)
         self._running[lease.job_id] = running
         self._heartbeat.hold(lease.job_id, lease.fence, running.hard_at)
         self._idle.clear()
@@ -225,7 +229,7 @@ class Worker:
         running.reported = True
         self._free(running)
         if outcome is None:
-            self._heartbeat.drop(running.lease.job_id)
+            self._heartbeat.drop(running.lease.job_id, running.lease.fence)
             await self._discard(running)
             return
         # First the outcome: removing bytes may take long or fail, and until then the lease would be renewed.
@@ -234,7 +238,8 @@ class Worker:
             await self._discard(running)
 
     def _free(self, running: RunningJob) -> None:
-        self._running.pop(running.lease.job_id, None)
+        if self._running.get(running.lease.job_id) is running:
+            del self._running[running.lease.job_id]
         if not self._running:
             self._idle.set()
         self._wake.set()
@@ -248,7 +253,7 @@ class Worker:
             if outcome is not None:
                 self._completer.add(outcome)
             else:
-                self._heartbeat.drop(running.lease.job_id)
+                self._heartbeat.drop(running.lease.job_id, running.lease.fence)
 
     async def _discard(self, running: RunningJob) -> None:
         if running.artifact is not None:
@@ -260,7 +265,7 @@ class Worker:
         """`accepted`: whose fence was current. The others belong to someone else by now."""
         for outcome in outcomes:
             lease = outcome.lease
-            self._heartbeat.drop(lease.job_id)
+            self._heartbeat.drop(lease.job_id, lease.fence)
             metrics.ATTEMPTS.note(lease.kind, type(outcome).__name__, outcome.duration_ms / 1000)
             if lease.job_id not in accepted:
                 await self._refused(outcome)
@@ -288,13 +293,16 @@ class Worker:
         for job_id in reply.lost:
             running = self._running.get(job_id)
             if running is not None:
-                log.warning("lease_lost", job_id=str(job_id), fence=running.lease.fence)
-                metrics.LEASES_LOST.inc()
-                ask_to_stop(running, StopReason.LEASE_LOST, grace_seconds=0.0)
+                self._lose(running)
         for job_id in reply.cancel_requested:
             running = self._running.get(job_id)
             if running is not None and running.stop_reason is None:
                 ask_to_stop(running, StopReason.CANCEL)
+
+    def _lose(self, running: RunningJob) -> None:
+        log.warning("lease_lost", job_id=str(running.lease.job_id), fence=running.lease.fence)
+        metrics.LEASES_LOST.inc()
+        ask_to_stop(running, StopReason.LEASE_LOST, grace_seconds=0.0)
 
     async def _rescue(self, overdue: frozenset[UUID]) -> None:
         jobs = list(self._running.copy().values())
