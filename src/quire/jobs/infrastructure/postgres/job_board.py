@@ -90,7 +90,7 @@ class PostgresJobBoard:
             if state not in (JobState.WAITING, JobState.QUEUED, JobState.RUNNING):
                 return "already_ended"
             await connection.execute(SQL["withdraw_interest"], job_id, actor)
-            if not force and await connection.fetchval(SQL["count_interests"], job_id):
+            if not force and await connection.fetchval(SQL["count_interests"], job_id, actor):
                 return "interest_withdrawn"
             if state is JobState.RUNNING:
                 await connection.execute(SQL["request_cancel"], job_id)

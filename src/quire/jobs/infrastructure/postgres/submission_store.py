@@ -27,10 +27,11 @@ class PostgresSubmissionStore:
             async with self._database.acquire() as connection:
                 return await self._insert_rows(connection, submissions, {})
         async with self._database.transaction() as connection:
-            if queued_max is not None:
-                await self._check_quota(connection, submissions, queued_max)
+            room = await self._quota_room(connection, submissions, queued_max)
             pending = await self._pending_counts(connection, submissions)
             stored = await self._insert_rows(connection, submissions, pending)
+            if room is not None and len(stored) > room:
+                raise _over_quota(submissions, queued_max)
             _refuse_waiting_for_nothing(submissions, stored)
             await self._insert_dependencies(connection, submissions, stored)
         return stored
@@ -58,15 +59,24 @@ class PostgresSubmissionStore:
         )
         return frozenset(row["id"] for row in rows)
 
-    async def _check_quota(
-        self, connection: Connection, submissions: Sequence[Submission], queued_max: int
-    ) -> None:
+    async def _quota_room(
+        self, connection: Connection, submissions: Sequence[Submission], queued_max: int | None
+    ) -> int | None:
+        """How many new jobs the tenant may still queue. Work whose key is held already needs no room."""
+        if queued_max is None:
+            return None
         first = submissions[0]
         await connection.execute(SQL["lock_tenant_quota"], first.tenant_id, first.queue)
-        room = queued_max + 1
-        counted = await connection.fetchval(SQL["count_tenant_queued"], first.queue, first.tenant_id, room)
-        if counted + len(submissions) > queued_max:
-            raise TenantQuotaError(f"queue {first.queue!r} takes at most {queued_max} queued jobs a tenant")
+        counted = await connection.fetchval(
+            SQL["count_tenant_queued"], first.queue, first.tenant_id, queued_max
+        )
+        room = queued_max - int(counted)
+        if len(submissions) > room:
+            # A tenant that keeps asking over its quota is refused before anything is written.
+            keys = [item.job_key for item in submissions if item.job_key is not None]
+            if len(submissions) - len(await connection.fetch(SQL["live_by_key"], keys)) > room:
+                raise _over_quota(submissions, queued_max)
+        return room
 
     async def _pending_counts(
         self, connection: Connection, submissions: Sequence[Submission]
@@ -103,6 +113,10 @@ class PostgresSubmissionStore:
     async def expire_vanished(self, job_id: UUID, artifact_key: str, actor: str) -> bool:
         async with self._database.acquire() as connection:
             return await connection.fetchval(SQL["expire_vanished"], job_id, artifact_key, actor) is not None
+
+
+def _over_quota(submissions: Sequence[Submission], queued_max: int | None) -> TenantQuotaError:
+    return TenantQuotaError(f"queue {submissions[0].queue!r} takes at most {queued_max} queued jobs a tenant")
 
 
 def _refuse_waiting_for_nothing(submissions: Sequence[Submission], stored: frozenset[UUID]) -> None:

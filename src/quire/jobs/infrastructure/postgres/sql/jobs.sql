@@ -58,7 +58,11 @@ FOR UPDATE
 UPDATE job_interests SET withdrawn_at = now() WHERE job_id = $1 AND principal_id = $2 AND withdrawn_at IS NULL
 
 -- name: count_interests
-SELECT count(*) FROM job_interests WHERE job_id = $1 AND withdrawn_at IS NULL
+-- Purpose: how many still want the job, now that $2 does not. A creator nobody joined has no row, and counts.
+SELECT (SELECT count(*) FROM job_interests i WHERE i.job_id = j.id AND i.withdrawn_at IS NULL)
+     + (j.created_by <> $2 AND NOT EXISTS (
+           SELECT 1 FROM job_interests i WHERE i.job_id = j.id AND i.principal_id = j.created_by))::int
+FROM jobs j WHERE j.id = $1
 
 -- name: cancel_unstarted
 -- Purpose: end a job that nobody runs. Locks: the row (held by lock_job already).
@@ -152,8 +156,11 @@ UPDATE queues SET paused_at = NULL, paused_by = NULL, updated_at = now() WHERE n
 INSERT INTO queues (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING
 
 -- name: adopt_tenant_lanes
--- Purpose: after a policy change, rows that were queued before it join the index of tenant lanes. Locks: the rows.
-UPDATE jobs SET tenant_lane = true WHERE state = 'queued' AND queue = ANY ($1::text[]) AND NOT tenant_lane
+-- Purpose: after a policy change, unfinished rows from before it join the index of tenant lanes; those that wait or
+--   run come to the queue later. Locks: the rows. Planner: one arm a state, each on its partial index.
+UPDATE jobs SET tenant_lane = true
+WHERE NOT tenant_lane AND (state = 'queued' AND queue = ANY ($1::text[])
+   OR state = 'waiting' AND queue = ANY ($1::text[]) OR state = 'running' AND queue = ANY ($1::text[]))
 
 -- name: lock_queue
 -- Locks: FOR UPDATE; claims of this queue go one at a time while it is held.
