@@ -12,10 +12,12 @@ from fastapi import FastAPI
 
 from quire.entrypoints.engine import Engine, open_engine
 from quire.entrypoints.migrate import head_revision
+from quire.entrypoints.webhooks import webhook_desk
 from quire.jobs import CompletionWatch
 from quire.jobs.application.decision_registry import DecisionRegistry
 from quire.jobs.application.gauge_refresher import GaugeRefresher
 from quire.jobs.presentation.routes import JobDesk, job_routers
+from quire.jobs.presentation.routes.webhooks import webhook_routes
 from quire.runtime.auth import TenantStore, TokenAuthenticator, TokenStore, UsageRecorder
 from quire.runtime.http import BodyLimitRule, build_http_app, health_routes, tenant_routes, token_routes
 from quire.runtime.settings import Settings
@@ -62,6 +64,7 @@ def assemble_api(settings: Settings, parts: ApiParts) -> FastAPI:
         authenticator=authenticator,
         routers=[
             *job_routers(_job_desk(parts)),
+            webhook_routes(webhook_desk(parts.engine, settings)),
             token_routes(TokenStore(database)),
             tenant_routes(TenantStore(database)),
         ],

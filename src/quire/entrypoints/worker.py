@@ -13,6 +13,7 @@ import structlog
 
 import quire
 from quire.entrypoints.engine import Engine, open_engine
+from quire.entrypoints.webhooks import courier_running
 from quire.jobs import Handler, Worker, WorkerOptions, WorkerParts
 from quire.jobs.application.rescue_jobs import rescue_jobs
 from quire.jobs.application.running_job import RunningJob
@@ -90,7 +91,8 @@ async def run_worker(settings: Settings, handlers: Iterable[Handler] | None = No
             loop.add_signal_handler(number, worker.stop)
         server = await start_metrics_server(settings) if settings.metrics_port >= 0 else None
         try:
-            await worker.run()
+            async with courier_running(engine, settings, worker.stop):
+                await worker.run()
         finally:
             if server is not None:
                 await server.close()

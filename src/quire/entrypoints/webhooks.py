@@ -1,0 +1,76 @@
+"""Wires the outgoing webhooks: routes for the API, a courier for every worker."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from uuid import uuid4
+
+import structlog
+
+from quire.entrypoints.engine import Engine
+from quire.entrypoints.shipped import shipped_dir
+from quire.jobs.application.courier import Courier, CourierParts
+from quire.jobs.domain.webhook import WebhookPolicy
+from quire.jobs.infrastructure.encryption.secret_box import AesGcmSecretBox
+from quire.jobs.infrastructure.http.webhook_sender import HttpWebhookSender
+from quire.jobs.infrastructure.postgres.webhook_book import PostgresWebhookBook
+from quire.jobs.infrastructure.postgres.webhook_outbox import PostgresWebhookOutbox
+from quire.jobs.infrastructure.yaml.webhook_policy import load_webhook_policy
+from quire.jobs.presentation.routes.webhooks import WebhookDesk
+from quire.runtime.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+
+def webhook_desk(engine: Engine, settings: Settings) -> WebhookDesk:
+    policy = _policy(settings)
+    return WebhookDesk(
+        PostgresWebhookBook(engine.database), _sender(settings, policy), _box(settings), policy
+    )
+
+
+@asynccontextmanager
+async def courier_running(
+    engine: Engine, settings: Settings, on_death: Callable[[], None]
+) -> AsyncIterator[None]:
+    """Enter before the broker starts. Without QUIRE_SECRET_KEY nothing could be signed, so nothing is sent."""
+    policy, box = _policy(settings), _box(settings)
+    if not box.usable:
+        log.info("webhooks_off", reason="QUIRE_SECRET_KEY is not set")
+        yield
+        return
+    sender = _sender(settings, policy)
+    parts = CourierParts(PostgresWebhookOutbox(engine.database), sender, box, engine.broker)
+    courier = Courier(uuid4(), parts, policy, poll_seconds=settings.poll_seconds)
+    task = asyncio.create_task(courier.run(), name="courier")
+    task.add_done_callback(lambda ended: _ended(ended, on_death))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await sender.close()
+
+
+def _ended(task: asyncio.Task[None], on_death: Callable[[], None]) -> None:
+    if not task.cancelled() and task.exception() is not None:
+        log.error("loop_died", loop="courier", exc_info=task.exception())
+        on_death()
+
+
+def _policy(settings: Settings) -> WebhookPolicy:
+    return load_webhook_policy(settings.config_dir or shipped_dir("config"))
+
+
+def _box(settings: Settings) -> AesGcmSecretBox:
+    return AesGcmSecretBox(settings.secret_key.get_secret_value())
+
+
+def _sender(settings: Settings, policy: WebhookPolicy) -> HttpWebhookSender:
+    return HttpWebhookSender(
+        timeout_seconds=policy.timeout_seconds,
+        allow_private=settings.allow_private_webhooks,
+        connections_max=policy.in_flight_max,
+    )

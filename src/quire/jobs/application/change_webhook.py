@@ -1,0 +1,24 @@
+"""Change a subscription: where, what, and whether at all."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from quire.jobs.domain.webhook import Subscription
+from quire.jobs.ports.v1.webhook_book import SubscriptionChange, WebhookBook
+from quire.jobs.ports.v1.webhook_sender import WebhookSender
+from quire.runtime.auth import Principal, require_role
+
+
+async def change_webhook(
+    book: WebhookBook,
+    sender: WebhookSender,
+    caller: Principal,
+    subscription_id: UUID,
+    change: SubscriptionChange,
+) -> Subscription:
+    require_role(caller, "operator")
+    await book.get(subscription_id, caller.tenant_id)
+    if change.url is not None:
+        await sender.check(change.url)
+    return await book.change(subscription_id, caller.tenant_id, change)

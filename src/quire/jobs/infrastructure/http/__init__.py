@@ -1,0 +1,1 @@
+"""Adapters that speak HTTP to the world outside."""

@@ -1,0 +1,13 @@
+"""Keeps secrets at rest."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class SecretBox(Protocol):
+    def seal(self, secret: str, owner: str) -> bytes: ...
+
+    def open(self, sealed: bytes, owner: str) -> str:
+        """SHALL raise SecretUnreadableError unless it was sealed here for this very owner."""
+        ...
