@@ -7,16 +7,28 @@ from quire.jobs.application.completion_watch import CompletionWatch
 from quire.jobs.application.enqueue_jobs import Intake, JobRequest, enqueue_jobs
 from quire.jobs.application.handler_registry import HandlerRegistry
 from quire.jobs.application.worker import Worker, WorkerOptions, WorkerParts
-from quire.jobs.domain.errors import JobError, LeaseLostError
+from quire.jobs.application.cancel_job import cancel_job
+from quire.jobs.application.list_jobs import list_jobs
+from quire.jobs.domain.errors import JobDeferredError, JobError, JobNotFoundError, LeaseLostError
 from quire.jobs.domain.job import Artifact, Job, JobDetail, JobEvent, JobFilter, Receipt
 from quire.jobs.domain.policies import Policies
-from quire.jobs.domain.state import JobState
+from quire.jobs.domain.state import ENDED_STATES, JobState
 from quire.jobs.infrastructure.yaml.policies import load_policies
 from quire.jobs.ports.v1.admission import Admission, AdmitAll
+from quire.jobs.ports.v1.broker import Broker
 from quire.jobs.ports.v1.handler import Handler, JobContext
+from quire.jobs.ports.v1.job_board import JobBoard, Sight
 from quire.jobs.presentation.handlers.diagnostics import diagnostic_handlers
 
 __all__ = [
+    "ENDED_STATES",
+    "Broker",
+    "JobBoard",
+    "JobDeferredError",
+    "JobNotFoundError",
+    "Sight",
+    "cancel_job",
+    "list_jobs",
     "Admission",
     "AdmitAll",
     "Artifact",

@@ -13,6 +13,7 @@ from quire.jobs.application.running_job import RunningJob, StopReason
 from quire.jobs.domain.errors import (
     HANDLER_CRASHED,
     RESULT_INVALID,
+    JobDeferredError,
     JobError,
     LeaseLostError,
     PayloadUndecodableError,
@@ -41,6 +42,8 @@ async def execute_job(running: RunningJob, handlers: HandlerRegistry, context: J
     except LeaseLostError:
         running.stop_reason = StopReason.LEASE_LOST
         return None
+    except JobDeferredError as deferred:
+        return HandedBack(running.lease, _duration_ms(running), deferred.detail, deferred.delay_seconds)
     except QuireError as error:
         return _after_error(running, error.code, error.detail)
     except (Exception, SystemExit) as error:
@@ -68,9 +71,11 @@ def _succeeded(running: RunningJob, value: object) -> Succeeded:
     if value is not None:
         try:
             text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+            # Half of a surrogate pair is JSON to Python, but nothing that can be written down.
+            size_bytes = len(text.encode())
         except (TypeError, ValueError, RecursionError) as error:
             raise JobError(f"the handler returned no JSON: {error}", code=RESULT_INVALID) from None
-        if len(text) > RESULT_MAX_BYTES or "\\u0000" in text:
+        if size_bytes > RESULT_MAX_BYTES or "\\u0000" in text:
             raise JobError(f"a result holds at most {RESULT_MAX_BYTES} bytes, no NUL", code=RESULT_INVALID)
     return Succeeded(running.lease, _duration_ms(running), running.kind.ttl_seconds, text, running.artifact)
 

@@ -100,6 +100,18 @@ class JobError(QuireError):
     title = "The job failed"
 
 
+class JobDeferredError(QuireError):
+    """Raised by a handler: not here or not now, through no fault of the job. It goes back to its queue for
+    `delay_seconds` and no attempt is burnt."""
+
+    code = "JOB_DEFERRED"
+    title = "The job goes back to its queue"
+
+    def __init__(self, reason: str, delay_seconds: float) -> None:
+        super().__init__(reason)
+        self.delay_seconds = delay_seconds
+
+
 class LeaseLostError(QuireError):
     """The fence is stale: someone else owns the job. Stop the work and discard its output."""
 

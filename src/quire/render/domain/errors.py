@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quire.kernel import InvalidInputError, QuireError
+from quire.kernel import InvalidInputError, QuireError, TooLargeError
 
 BROWSER_LAUNCH_FAILED = "BROWSER_LAUNCH_FAILED"
 NAVIGATION_TIMEOUT = "NAVIGATION_TIMEOUT"
@@ -46,3 +46,8 @@ class RenderUnknownError(QuireError):
 
     code = UNKNOWN
     title = "Rendering failed"
+
+
+class PayloadTooLargeError(TooLargeError):
+    code = "PAYLOAD_TOO_LARGE"
+    title = "The payload is too large"

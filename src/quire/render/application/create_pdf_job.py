@@ -1,0 +1,95 @@
+"""Accept a document: allowed template, fitting payload, one job for equal work. No browser is near."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import jsonschema
+
+from quire.jobs import Intake, JobRequest, Receipt, enqueue_jobs
+from quire.kernel import ForbiddenError, canonical_json
+from quire.render.domain.errors import PayloadTooLargeError, TemplateError
+from quire.render.domain.job_payload import RenderJob
+from quire.render.domain.render_options import PAPERS, RenderOptions
+from quire.render.domain.template_pack import TemplatePack
+from quire.render.ports.v1.template_store import TemplateStore
+from quire.runtime.auth import Principal
+
+KIND = "render.pdf"
+RAW_HTML_SCOPE = "raw_html"
+RAW_TEMPLATE = "raw_html"
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRequest:
+    template_name: str
+    payload: Mapping[str, object]
+    template_version: str | None = None
+    options: RenderOptions = field(default_factory=RenderOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class RenderDesk:
+    """What accepting documents needs; wired once a process."""
+
+    intake: Intake
+    templates: TemplateStore
+    fingerprint: str
+    max_payload_bytes: int
+
+
+async def create_pdf_job(desk: RenderDesk, caller: Principal, request: DocumentRequest) -> Receipt:
+    job = resolve_document(desk, caller, request)
+    (receipt,) = await enqueue_jobs(
+        desk.intake,
+        [JobRequest(KIND, job.to_payload())],
+        tenant_id=caller.tenant_id,
+        created_by=caller.id,
+    )
+    return receipt
+
+
+def resolve_document(desk: RenderDesk, caller: Principal, request: DocumentRequest) -> RenderJob:
+    """The template's exact version and content become part of the work's identity."""
+    size = len(canonical_json(dict(request.payload)))
+    if size > desk.max_payload_bytes:
+        raise PayloadTooLargeError(f"{size} bytes; a document takes at most {desk.max_payload_bytes}")
+    if request.options.paper is not None and request.options.paper not in PAPERS:
+        raise TemplateError(
+            f"unknown paper {request.options.paper[:20]!r}", extra={"pointer": "/options/paper"}
+        )
+    if "html" in request.payload:
+        return _raw_document(desk, caller, request)
+    pack = desk.templates.pack(request.template_name, request.template_version)
+    check_data(pack, request.payload)
+    return RenderJob(
+        pack.name, pack.version, pack.content_hash, desk.fingerprint, request.payload, request.options
+    )
+
+
+def _raw_document(desk: RenderDesk, caller: Principal, request: DocumentRequest) -> RenderJob:
+    if not caller.has_scope(RAW_HTML_SCOPE):
+        raise ForbiddenError(f"raw HTML needs the scope {RAW_HTML_SCOPE}", code="SCOPE_REQUIRED")
+    html = request.payload["html"]
+    if not isinstance(html, str) or len(request.payload) != 1:
+        raise TemplateError("raw HTML is one text field: html", extra={"pointer": "/payload/html"})
+    return RenderJob(RAW_TEMPLATE, "0", "", desk.fingerprint, {}, request.options, html)
+
+
+def check_data(pack: TemplatePack, data: Mapping[str, object]) -> None:
+    error = next(_validator(json.dumps(pack.schema)).iter_errors(dict(data)), None)
+    if error is not None:
+        pointer = "/payload" + "".join(
+            f"/{str(p).replace('~', '~0').replace('/', '~1')}" for p in error.absolute_path
+        )
+        raise TemplateError(f"{pointer}: {error.message[:300]}", extra={"pointer": pointer})
+
+
+@lru_cache(maxsize=256)
+def _validator(schema_text: str) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(
+        json.loads(schema_text), format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER
+    )

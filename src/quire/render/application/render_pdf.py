@@ -1,0 +1,78 @@
+"""One document, from accepted job to PDF bytes: a short pipeline of named steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from quire.render.application.create_pdf_job import RAW_TEMPLATE
+from quire.render.domain.errors import TemplateError
+from quire.render.domain.job_payload import RenderJob
+from quire.render.domain.page_document import page_document, raw_document
+from quire.render.domain.template_pack import Manifest, TemplatePack
+from quire.render.ports.v1.html_builder import HtmlBuilder
+from quire.render.ports.v1.invoice_embedder import InvoiceEmbedder
+from quire.render.ports.v1.page_printer import Asset, PagePrinter, PrintedPdf, PrintRequest
+from quire.render.ports.v1.template_store import TemplateStore
+
+# A payload with this field asks for the structured invoice inside the printed one.
+INVOICE_FIELD = "e_invoice"
+RAW_PACK = TemplatePack(RAW_TEMPLATE, "0", Manifest("Raw HTML", "HTML as sent"), "", {}, {})
+
+
+@dataclass(frozen=True, slots=True)
+class RenderParts:
+    templates: TemplateStore
+    builder: HtmlBuilder
+    printer: PagePrinter
+    embedder: InvoiceEmbedder
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedDocument:
+    printed: PrintedPdf
+    data: bytes
+    filename: str
+
+
+async def render_pdf(
+    parts: RenderParts, job: RenderJob, *, tenant_id: str, timeout_seconds: float
+) -> RenderedDocument:
+    pack = _pack_of(parts.templates, job)
+    html = job.html if job.html is not None else await parts.builder.build(pack, job.data)
+    printed = await parts.printer.print_pdf(_print_request(pack, job, html, tenant_id, timeout_seconds))
+    data = printed.data
+    if pack.manifest.facturx_profile and INVOICE_FIELD in job.data:
+        language = str(job.data.get("language", pack.manifest.language))
+        data = await parts.embedder.embed(data, job.data, pack.manifest.facturx_profile, language)
+    return RenderedDocument(printed, data, f"{pack.name}.pdf")
+
+
+def _pack_of(templates: TemplateStore, job: RenderJob) -> TemplatePack:
+    """Checked again here: the allowlist of this machine counts, and so does the content that was accepted."""
+    if job.html is not None:
+        return RAW_PACK
+    pack = templates.pack(job.template_name, job.template_version)
+    if pack.content_hash != job.template_hash:
+        raise TemplateError(f"template {pack.name}/{pack.version} changed after this document was accepted")
+    return pack
+
+
+def _print_request(
+    pack: TemplatePack, job: RenderJob, html: str, tenant_id: str, timeout_seconds: float
+) -> PrintRequest:
+    manifest = pack.manifest
+    shareable = job.html is None and not manifest.javascript
+    document = (
+        page_document(html, pack, job.options)
+        if job.html is None
+        else raw_document(html, manifest, job.options)
+    )
+    return PrintRequest(
+        html=document,
+        assets={path: Asset(data, kind) for path, (data, kind) in pack.assets.items()},
+        javascript=manifest.javascript,
+        tagged=job.options.tagged,
+        outline=job.options.outline,
+        reuse_key=f"{tenant_id}/{pack.name}/{pack.content_hash}" if shareable else None,
+        timeout_seconds=timeout_seconds,
+    )

@@ -1,0 +1,1 @@
+"""How rendering is met from outside."""

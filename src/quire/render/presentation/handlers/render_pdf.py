@@ -1,0 +1,58 @@
+"""The handler of `render.pdf`."""
+
+from __future__ import annotations
+
+import time
+
+from quire.jobs import Handler, JobContext, JobDeferredError
+from quire.kernel import QuireError
+from quire.render.application import metrics
+from quire.render.application.create_pdf_job import KIND
+from quire.render.application.render_pdf import RenderParts, render_pdf
+from quire.render.domain.job_payload import RenderJob
+
+# The engine ends the attempt at 60 s; the browser is told earlier, so that it can be closed in order.
+PRINT_SECONDS = 50.0
+OTHER_RENDERER_SECONDS = 2.0
+
+
+def render_handler(parts: RenderParts) -> Handler:
+    async def handle(payload: object, context: JobContext) -> object:
+        assert isinstance(payload, RenderJob)
+        return await _render(parts, payload, context)
+
+    return Handler(KIND, handle, decode=RenderJob.from_payload, public=False)
+
+
+def accepting_handler() -> Handler:
+    """For processes that accept documents and never print one."""
+
+    async def refuse(payload: object, context: JobContext) -> object:
+        raise JobDeferredError("this worker does not print", OTHER_RENDERER_SECONDS)
+
+    return Handler(KIND, refuse, decode=RenderJob.from_payload, public=False)
+
+
+async def _render(parts: RenderParts, job: RenderJob, context: JobContext) -> object:
+    if job.fingerprint != parts.printer.fingerprint:
+        # Its bytes would not be the promised ones; a worker with the right browser and fonts takes it.
+        raise JobDeferredError("another renderer is asked for", OTHER_RENDERER_SECONDS)
+    started = time.monotonic()
+    try:
+        document = await render_pdf(
+            parts, job, tenant_id=context.lease.tenant_id, timeout_seconds=PRINT_SECONDS
+        )
+        artifact = await context.put_artifact(
+            document.data, filename=document.filename, content_type="application/pdf", folder="pdfs"
+        )
+    except QuireError as error:
+        metrics.FAILURES.labels(error.code).inc()
+        raise
+    metrics.EXECUTOR_SECONDS.observe(document.printed.executor_seconds)
+    metrics.RENDER_SECONDS.observe(time.monotonic() - started)
+    return {
+        "sha256": artifact.sha256,
+        "pages": document.printed.pages,
+        "size_bytes": artifact.size_bytes,
+        "blocked_urls": list(document.printed.blocked_urls),
+    }
