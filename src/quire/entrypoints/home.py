@@ -14,6 +14,8 @@ from urllib.parse import quote
 from quire.entrypoints.dsn import DSN_FILE
 from quire.kernel import ConflictError, QuireError
 
+API_URL_FILE = "api.url"
+
 
 class AlreadyRunningError(ConflictError):
     code = "ALREADY_RUNNING"
@@ -33,6 +35,8 @@ class Home:
         self.admin_token = self.root / "admin.token"
         # While the embedded server runs, commands beside `quire up` find it here.
         self.dsn = self.root / DSN_FILE
+        # And the API here, while it is ready.
+        self.api_url = self.root / API_URL_FILE
 
     @property
     def storage_url(self) -> str:

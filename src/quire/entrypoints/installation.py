@@ -46,7 +46,8 @@ class Installation:
 
     def run(self, ready_path: Path | None) -> None:
         """Returns when it was told to stop and everything has."""
-        with _terminable(), ready_file(ready_path), self._database() as (dsn, servers):
+        files = ready_file(ready_path), ready_file(self._home.api_url)
+        with _terminable(), files[0], files[1], self._database() as (dsn, servers):
             token = asyncio.run(self._prepare(dsn))
             supervisor = Supervisor([servers, *stages(self._layout(dsn), self._settings)], self._on_failure)
             for server in servers:
@@ -90,6 +91,7 @@ class Installation:
             raise StartFailedError(f"not ready in {READY_TIMEOUT_SECONDS:.0f} s; see {self._home.logs}")
         if self._address.is_ready():
             self._is_ready = True
+            write_private(self._home.api_url, self._address.url + "\n")
             welcome(self._home, self._address.url, token if self._first_start else None)
             if ready_path is not None:
                 announce(ready_path, self._address.url, token)

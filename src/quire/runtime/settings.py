@@ -49,6 +49,18 @@ class Settings(BaseSettings):
         description="Directory of queues.yaml, retries.yaml, throttling.yaml. Empty: the shipped ones.",
     )
 
+    # Commands that talk to a running API
+    api_url: str = Field(
+        "",
+        alias="QUIRE_URL",
+        description="The API that commands talk to. Empty: that of the `quire up` of the data directory.",
+    )
+    api_token: SecretStr = Field(
+        SecretStr(""),
+        alias="QUIRE_TOKEN",
+        description="The token that commands show. Empty: the admin token of the data directory.",
+    )
+
     # HTTP
     host: str = Field("127.0.0.1", alias="QUIRE_HOST", description="Address the API binds to.")
     port: int = Field(

@@ -20,18 +20,24 @@ from quire.kernel import QuireError
 
 COMMANDS = {
     "up": "Start everything on this machine and keep it running.",
+    "demo": "Do one job of each kind for real and show the results.",
     "doctor": "Check every part and say how to fix what is wrong.",
     "api": "Run the HTTP API.",
     "worker": "Run a worker.",
     "migrate": "Bring the database to the newest schema.",
     "tenant": "Create, list and disable tenants.",
     "token": "Create, list and revoke API tokens.",
+    "jobs": "Submit, list, show, wait for, cancel and retry jobs.",
+    "problems": "List dead letters and decide them.",
+    "queues": "List, pause and resume queues.",
+    "workers": "List live workers.",
     "storage": "Look after stored objects.",
 }
 
 EPILOG = (
     "Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 a part is unavailable (try again), "
-    "130 interrupted. Errors are one line on stderr: error: CODE: detail"
+    "4 a job that was waited for ended without success, 5 it had not ended in time, 130 interrupted. "
+    "Errors are one line on stderr: error: CODE: detail"
 )
 
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import mimetypes
-import os
-import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, BinaryIO, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 
 from quire.entrypoints.cli.listing import AsJson, show_json, show_rows
+from quire.entrypoints.cli.whole_file import whole_file
 from quire.entrypoints.home import Home
-from quire.kernel import QuireError
 from quire.runtime.settings import Settings, load_settings
 from quire.runtime.storage import (
     CHUNK_BYTES,
@@ -31,11 +28,6 @@ app = typer.Typer(help="Stored objects.", no_args_is_help=True)
 
 Result = TypeVar("Result")
 Key = Annotated[str, typer.Argument(help="Key of the object.")]
-
-
-class LocalFileError(QuireError):
-    code = "LOCAL_FILE_UNUSABLE"
-    title = "The local file cannot be used"
 
 
 @app.command("ls")
@@ -117,26 +109,9 @@ def _settings() -> Settings:
 
 
 async def _download(storage: StorageBackend, key: str, path: Path) -> None:
-    with _whole_file(path) as target:
+    with whole_file(path) as target:
         async for chunk in storage.get_stream(key):
             await asyncio.to_thread(target.write, chunk)
-
-
-@contextlib.contextmanager
-def _whole_file(path: Path) -> Iterator[BinaryIO]:
-    if str(path) == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with draft.open("xb") as target:
-            yield target
-        draft.replace(path)
-    except OSError as error:
-        raise LocalFileError(f"{path}: {error.strerror}") from None
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 async def _chunks(path: Path) -> AsyncIterator[bytes]:

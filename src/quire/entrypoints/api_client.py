@@ -1,0 +1,133 @@
+"""The HTTP API of a running Quire, as the commands use it. One problem answer is one typed error."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
+from urllib.parse import urlsplit
+
+import httpx
+
+from quire.kernel import InvalidInputError, QuireError, UnavailableError
+
+CONNECT_SECONDS = 5.0
+# Longer than the longest long poll of the API.
+ANSWER_SECONDS = 60.0
+# How often a request goes out again because of the rate limit.
+SENDS_MAX = 6
+PAGE_MAX = 500
+
+
+class ApiUnreachableError(UnavailableError):
+    code = "API_UNREACHABLE"
+    title = "The API cannot be reached"
+
+
+class ApiRefusalError(QuireError):
+    """What the API refused, under the API's own code."""
+
+    def __init__(self, problem: Mapping[str, Any], status: int) -> None:
+        super().__init__(
+            str(problem.get("detail", f"status {status}")) + _places(problem),
+            code=str(problem.get("error_code", "API_ANSWER_ODD")),
+            retryable=bool(problem.get("retryable", status >= 500)),
+            extra={key: problem[key] for key in ("job_id",) if key in problem},
+        )
+        self.status = status
+
+
+class ApiClient:
+    def __init__(self, url: str, token: str) -> None:
+        self.url = url.rstrip("/")
+        if urlsplit(self.url).scheme not in ("http", "https"):
+            raise InvalidInputError(f"{url!r} is no http or https URL", code="URL_INVALID")
+        self._http = httpx.Client(
+            base_url=self.url,
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
+            # A proxy of the environment does not lead back to this machine.
+            trust_env=not _is_near(self.url),
+        )
+
+    def __enter__(self) -> ApiClient:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    def get(self, path: str, **params: Any) -> Any:
+        return self._send("GET", path, params=_given(params)).json()
+
+    def post(self, path: str, body: object = None) -> Any:
+        return self._send("POST", path, json=body).json()
+
+    def items(self, path: str, limit: int, **params: Any) -> list[dict[str, Any]]:
+        """Up to `limit` items of a paged list."""
+        found: list[dict[str, Any]] = []
+        cursor = None
+        while len(found) < limit:
+            page = self.get(path, **params, limit=min(PAGE_MAX, limit - len(found)), cursor=cursor)
+            found += page["items"]
+            cursor = page["next_cursor"]
+            if cursor is None:
+                break
+        return found
+
+    def download(self, path: str, target: BinaryIO) -> int:
+        """Writes the bytes as they come; how many there were."""
+        written = 0
+        with _reachable(self.url), self._http.stream("GET", path) as answer:
+            if answer.status_code != 200:
+                answer.read()
+                raise _refusal(answer)
+            for chunk in answer.iter_bytes():
+                written += target.write(chunk)
+        return written
+
+    def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
+        for sends_left in reversed(range(SENDS_MAX)):
+            with _reachable(self.url):
+                answer = self._http.request(method, path, **options)
+            if answer.status_code != 429 or not sends_left:
+                break
+            time.sleep(min(10.0, float(answer.headers.get("Retry-After", "1"))))
+        if answer.is_success:
+            return answer
+        raise _refusal(answer)
+
+
+@contextlib.contextmanager
+def _reachable(url: str) -> Iterator[None]:
+    try:
+        yield
+    except httpx.HTTPError as error:
+        raise ApiUnreachableError(f"{url}: {type(error).__name__}") from None
+
+
+def _refusal(answer: httpx.Response) -> ApiRefusalError:
+    try:
+        problem = answer.json()
+    except ValueError:
+        problem = {}
+    return ApiRefusalError(problem if isinstance(problem, dict) else {}, answer.status_code)
+
+
+def _places(problem: Mapping[str, Any]) -> str:
+    """Which fields were wrong, when the API says so."""
+    errors = problem.get("errors") or []
+    return "".join(f"; {item['path']}: {item['message']}" for item in errors)
+
+
+def _given(params: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in params.items() if value is not None}
+
+
+def _is_near(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

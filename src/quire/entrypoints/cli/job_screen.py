@@ -1,0 +1,129 @@
+"""Jobs on a terminal: a list to find one, a page that explains one."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from quire.entrypoints.cli.moments import ago, between, clock, size, span
+from quire.entrypoints.cli.sheet import facts, put, sheet
+
+Job = dict[str, Any]
+
+STYLES = {
+    "waiting": "yellow",
+    "queued": "cyan",
+    "running": "bold blue",
+    "succeeded": "green",
+    "failed": "bold red",
+    "cancelled": "magenta",
+    "expired": "dim",
+}
+JSON_WIDTH = 300
+DEPENDENCIES_SHOWN = 5
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def state_text(state: str) -> Text:
+    return Text(state, style=STYLES.get(state, ""))
+
+
+def show_jobs(jobs: Sequence[Job]) -> None:
+    columns = ("id", "state", "kind", "queue", "try", "age", "took", "note")
+    table = sheet(*columns, fixed=("id", "state"), right=("try", "age", "took"))
+    for job in jobs:
+        table.add_row(
+            job["id"],
+            state_text(job["state"]),
+            job["kind"],
+            job["queue"],
+            str(job["attempt"]),
+            between(job["created_at"], None),
+            between(job["started_at"], job["finished_at"]),
+            _note(job),
+        )
+    put(table if jobs else Text("No jobs.", style="dim"))
+
+
+def _note(job: Job) -> str:
+    if job["error_code"]:
+        return str(job["error_code"])
+    if job["state"] == "running" and job["progress_percent"] is not None:
+        return f"{job['progress_percent']} %"
+    if job["state"] == "waiting":
+        return f"waits for {job['pending_dependencies']}"
+    return str(job["external_ref"] or "")
+
+
+def show_job(job: Job) -> None:
+    head = Text.assemble((job["id"], "bold"), "  ", state_text(job["state"]), "  ", job["kind"])
+    put(head, "", facts(_facts(job)), "", _timeline(job["timeline"]))
+
+
+def _facts(job: Job) -> Iterator[tuple[str, str]]:
+    yield "queue", f"{job['queue']} ({job['size_class']})"
+    yield "asked", f"{ago(job['created_at'])} by {job['created_by']} of tenant {job['tenant_id']}"
+    if job["started_at"]:
+        crashes = f", {job['crash_count']} crashes" if job["crash_count"] else ""
+        took = between(job["started_at"], job["finished_at"])
+        yield "took", f"{took}, attempt {job['attempt']}{crashes}"
+    elif job["state"] == "queued" and job["run_at"] > job["created_at"]:
+        yield "due", ago(job["run_at"])
+    if job["progress_percent"] is not None:
+        yield "progress", f"{job['progress_percent']} %"
+    if job["depends_on"]:
+        yield "waits for", _some(job["depends_on"])
+    for name, label in (("external_ref", "ref"), ("document_id", "document"), ("trace_id", "trace")):
+        if job[name]:
+            yield label, job[name]
+    if job["error_code"]:
+        yield "error", f"{job['error_code']}: {job['error_message']}"
+    if job["problem_id"]:
+        yield "problem", f"{job['problem_id']}  (quire problems decide retry|discard ID)"
+    if job["artifact"]:
+        yield "artifact", _artifact(job["artifact"])
+    yield "payload", _compact(job["payload"])
+    if job["result"] is not None:
+        yield "result", _compact(job["result"])
+
+
+def _artifact(artifact: dict[str, Any]) -> str:
+    return f"{artifact['filename']}, {size(artifact['size_bytes'])}, sha256 {artifact['sha256'][:16]}…"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - DEPENDENCIES_SHOWN
+    return "\n".join(names[:DEPENDENCIES_SHOWN]) + (f"\nand {more} more" if more > 0 else "")
+
+
+def _compact(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= JSON_WIDTH else f"{text[:JSON_WIDTH]}… ({len(text)} characters)"
+
+
+def _timeline(events: Sequence[dict[str, Any]]) -> Table:
+    """`after` is the time since the line above; `took` what the attempt itself measured."""
+    columns = ("time", "after", "state", "try", "took", "by", "why")
+    table = sheet(*columns, fixed=("time", "state", "by"), right=("after", "try", "took"))
+    gaps = ["", *(between(before["at"], after["at"]) for before, after in pairwise(events))]
+    for event, gap in zip(events, gaps, strict=True):
+        table.add_row(
+            clock(event["at"]),
+            gap,
+            state_text(event["to_state"]),
+            str(event["attempt"] or ""),
+            "" if event["duration_ms"] is None else span(event["duration_ms"] / 1000),
+            _actor(event["actor"]),
+            " ".join(filter(None, [event["reason"], event["error_code"]])),
+        )
+    return table
+
+
+def _actor(name: str) -> str:
+    return f"worker {name[:8]}" if _UUID.fullmatch(name) else name

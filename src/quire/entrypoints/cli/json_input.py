@@ -1,0 +1,43 @@
+"""JSON that a command is given: on the line, in a file (`@name`) or on standard input (`-`)."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from quire.entrypoints.cli.whole_file import LocalFileError
+from quire.kernel import InvalidInputError
+
+
+def read_object(text: str) -> dict[str, Any]:
+    if text == "-":
+        text = sys.stdin.read()
+    elif text.startswith("@"):
+        text = _file_text(Path(text[1:]))
+    return _object(text, "payload")
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """One object a line; empty lines are skipped."""
+    text = sys.stdin.read() if str(path) == "-" else _file_text(path)
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    return [_object(line, f"line {number}") for number, line in lines]
+
+
+def _file_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise LocalFileError(f"{path}: {error}") from None
+
+
+def _object(text: str, place: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise InvalidInputError(f"{place}: {error}", code="JSON_INVALID") from None
+    if not isinstance(value, dict):
+        raise InvalidInputError(f"{place}: a JSON object is needed", code="JSON_INVALID")
+    return value

@@ -1,0 +1,62 @@
+"""`quire queues list|pause|resume`, over the HTTP API."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from quire.entrypoints.api_client import ApiClient
+from quire.entrypoints.cli.listing import AsJson, show_json
+from quire.entrypoints.cli.moments import span
+from quire.entrypoints.cli.sheet import put, sheet
+from quire.entrypoints.cli.with_api import with_api
+
+app = typer.Typer(help="Queues.", no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(help="Name of the queue.")]
+
+
+@app.command("list")
+@with_api
+def list_queues(api: ApiClient, as_json: AsJson = False) -> None:
+    """List queues with what they hold and who serves them."""
+    queues = api.get("/queues")["items"]
+    show_json(queues) if as_json else _show(queues)
+
+
+@app.command("pause")
+@with_api
+def pause(api: ApiClient, name: Name, as_json: AsJson = False) -> None:
+    """Claim nothing more from a queue; what runs goes on."""
+    _changed(api.post(f"/queues/{name}/pause"), as_json)
+
+
+@app.command("resume")
+@with_api
+def resume(api: ApiClient, name: Name, as_json: AsJson = False) -> None:
+    """Claim from a paused queue again."""
+    _changed(api.post(f"/queues/{name}/resume"), as_json)
+
+
+def _changed(queue: dict[str, Any], as_json: bool) -> None:
+    show_json(queue) if as_json else _show([queue])
+
+
+def _show(queues: Sequence[dict[str, Any]]) -> None:
+    counts = ("waiting", "scheduled", "queued", "running")
+    numbers = (*counts, "oldest", "workers", "limit")
+    table = sheet("queue", "class", *numbers, "", fixed=("class",), right=numbers)
+    for queue in queues:
+        table.add_row(
+            queue["name"],
+            queue["size_class"],
+            *(str(queue[name] or "·") for name in counts),
+            span(queue["oldest_queued_seconds"]) if queue["oldest_queued_seconds"] else "",
+            Text(str(queue["live_workers"]), style="green" if queue["live_workers"] else "bold red"),
+            span(queue["limits"]["hard_limit_seconds"]),
+            Text(f"paused by {queue['paused_by']}", style="bold yellow") if queue["paused_at"] else "",
+        )
+    put(table)
