@@ -34,27 +34,27 @@ class Contestant:
 
 
 CONTESTANTS = (
-    Contestant(OURS, OUR_MODULE, "postgres", {}),
+    Contestant(OURS, OUR_MODULE, "postgres", {"batch": 500}),
     Contestant(
         "procrastinate",
         "bench.peers.procrastinate",
         "postgres",
-        {"concurrency": 10},
-        tries=({"concurrency": 1}, {"concurrency": 4}, {"concurrency": 10}, {"concurrency": 30}),
+        {"concurrency": 30},
+        tries=({"concurrency": 10}, {"concurrency": 30}),
     ),
     Contestant(
         "PgQueuer",
         "bench.peers.pgqueuer",
         "postgres",
-        {"batch": 100},
-        tries=({"batch": 100}, {"batch": 250}, {"batch": 500}, {"batch": 1000}, {"batch": 2500}),
+        {"batch": 500},
+        tries=({"batch": 250}, {"batch": 500}, {"batch": 1000}, {"batch": 2500}),
     ),
     Contestant(
         "Dramatiq/Redis",
         "bench.peers.dramatiq",
         "redis",
-        {"threads": 8},
-        tries=({"threads": 1}, {"threads": 4}, {"threads": 8}, {"threads": 16}, {"threads": 32}),
+        {"threads": 16},
+        tries=({"threads": 8}, {"threads": 16}, {"threads": 32}),
     ),
     Contestant("RQ/Redis", "bench.peers.rq", "redis", {}),
     Contestant(

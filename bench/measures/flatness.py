@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import statistics
 from collections.abc import Iterator
 
 from bench.arena import Arena, Contestant, database_name
 from bench.engine_process import EngineProcess
-from bench.measures.throughput import drain
+from bench.field import Field
+from bench.measures.throughput import drain, jobs_per_second
+from bench.quire_runner import QUEUE
+from bench.report import Row
 
 # A finished job as the engine leaves it, with its three lines of history.
 FINISHED_JOBS = """
@@ -27,21 +31,25 @@ FROM jobs CROSS JOIN generate_series(0, 2) AS step
 """
 
 
+def rows(field: Field) -> list[Row]:
+    scale = field.scale
+    empty: list[float] = []
+    full: list[float] = []
+    with full_table(field.arena, field.ours, scale.finished_rows) as (crowded, producer):
+        for number in range(scale.rounds):
+            empty.append(jobs_per_second(field.arena, field.ours, scale.jobs, scale.window_seconds))
+            producer.ask("batches", start=number * scale.jobs, count=scale.jobs)
+            full.append(drain(field.arena, crowded, producer, scale.jobs, scale.window_seconds))
+    measure = f"flatness: jobs/s, {scale.finished_rows:,} finished rows"
+    return [Row(measure, statistics.median(full), "quire, empty table", statistics.median(empty), 0.9)]
+
+
 @contextlib.contextmanager
-def full_table(
-    arena: Arena, contestant: Contestant, rows: int, queue: str
-) -> Iterator[tuple[Contestant, EngineProcess]]:
+def full_table(arena: Arena, contestant: Contestant, rows: int) -> Iterator[tuple[Contestant, EngineProcess]]:
     """A store of its own under another name, kept for all rounds because filling it takes long."""
     full = dataclasses.replace(contestant, name=f"{contestant.name} full")
     with arena.producer(full) as producer:
-        for statement in (FINISHED_JOBS.format(rows=rows, queue=queue), FINISHED_EVENTS):
+        for statement in (FINISHED_JOBS.format(rows=rows, queue=QUEUE), FINISHED_EVENTS):
             arena.execute(statement, database_name(full))
         arena.execute("VACUUM ANALYZE", database_name(full))
         yield full, producer
-
-
-def full_jobs_per_second(
-    arena: Arena, full: Contestant, producer: EngineProcess, jobs: int, first: int, window_seconds: float
-) -> float:
-    producer.ask("batches", start=first, count=jobs)
-    return drain(arena, full, producer, jobs, window_seconds)

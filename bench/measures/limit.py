@@ -3,24 +3,52 @@
 from __future__ import annotations
 
 import re
+import statistics
 import subprocess
 import tempfile
 
 from bench.arena import Arena, Contestant
+from bench.field import Field
+from bench.measures.throughput import jobs_per_second
+from bench.quire_runner import QUEUE
+from bench.report import Row
 from bench.servers import POSTGRES_PROGRAMS
 from quire.jobs.infrastructure.postgres.sql import load
 
 TPS = re.compile(r"^tps = ([\d.]+)", re.MULTILINE)
+CLIENTS = (1, 2, 4)
 NOBODY = "'00000000-0000-0000-0000-000000000001'::uuid"
 
 
-def limit_jobs_per_second(
-    arena: Arena, contestant: Contestant, jobs: int, batch: int, clients: int, queue: str
-) -> float:
+def rows(field: Field) -> list[Row]:
+    """Our worker and pgbench in turn; its best number of clients is what machine and statements can do."""
+    ours: list[float] = []
+    limits: dict[int, list[float]] = {clients: [] for clients in CLIENTS}
+    for _ in range(field.scale.rounds):
+        ours.append(jobs_per_second(field.arena, field.ours, field.scale.jobs, field.scale.window_seconds))
+        for clients, seen in limits.items():
+            seen.append(limit_jobs_per_second(field.arena, field.ours, field.scale.jobs, clients))
+    medians = {clients: statistics.median(seen) for clients, seen in limits.items()}
+    best = max(medians, key=medians.__getitem__)
+    return [
+        Row(
+            "share of the limit, jobs/s",
+            statistics.median(ours),
+            f"pgbench, clients: {clients}",
+            rate,
+            0.6 if clients == best else None,
+            note="the limit" if clients == best else "",
+        )
+        for clients, rate in medians.items()
+    ]
+
+
+def limit_jobs_per_second(arena: Arena, contestant: Contestant, jobs: int, clients: int) -> float:
     """Each pgbench transaction claims a batch and completes it; together they drain what was preloaded."""
+    batch = int(contestant.options["batch"])
     with arena.producer(contestant) as producer, tempfile.NamedTemporaryFile("w", suffix=".sql") as script:
         producer.ask("batches", count=jobs)
-        script.write(claim_and_complete(batch, queue))
+        script.write(claim_and_complete(batch, QUEUE))
         script.flush()
         rounds = jobs // (batch * clients)
         command = [

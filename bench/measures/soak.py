@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import time
+from collections.abc import Callable
 
-from bench.arena import Arena, Contestant, database_name
+from bench.arena import OURS, Arena, Contestant, database_name
+from bench.field import Field
+from bench.report import Row
 
 # Of all user tables of the engine's own database; autovacuum is as each engine sets it.
 TUPLES = """
@@ -13,6 +17,10 @@ SELECT coalesce(sum(n_dead_tup), 0)::float8 AS dead,
 FROM pg_stat_user_tables
 """
 WARM_UP = 20
+JOBS_PER_SECOND = 200.0
+BARS = {"procrastinate": 1.0, "PgQueuer": None}
+# A backend reports what it did to the statistics at most this late.
+STATISTICS_SECONDS = 1.5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,6 +28,23 @@ class Soak:
     dead_tuples: float
     versions_per_job: float
     wal_bytes_per_job: float
+
+
+FIGURES: dict[str, Callable[[Soak], float]] = {
+    "dead tuples at the end": lambda one: one.dead_tuples,
+    "row versions ended a job": lambda one: one.versions_per_job,
+    "WAL bytes a job": lambda one: one.wal_bytes_per_job,
+}
+
+
+def rows(field: Field) -> list[Row]:
+    arena, seconds = field.arena, field.scale.soak_seconds
+    found = {one.name: soak(arena, one, JOBS_PER_SECOND, seconds) for one in field.named(OURS, *BARS)}
+    return [
+        Row(f"soak {measure}", figure(found[OURS]), peer, figure(found[peer]), bar, lower_is_better=True)
+        for measure, figure in FIGURES.items()
+        for peer, bar in BARS.items()
+    ]
 
 
 def soak(arena: Arena, contestant: Contestant, jobs_per_second: float, seconds: float) -> Soak:
@@ -32,7 +57,9 @@ def soak(arena: Arena, contestant: Contestant, jobs_per_second: float, seconds: 
         producer.ask("paced", start=WARM_UP, count=jobs, pause=1 / jobs_per_second)
         worker.ask("await", count=WARM_UP + jobs, timeout=60)
         producer.ask("await_finished", timeout=30)
-        after, wal_after = tuples(arena, contestant), wal_position(arena)
+        wal_after = wal_position(arena)
+        time.sleep(STATISTICS_SECONDS)
+        after = tuples(arena, contestant)
     return Soak(
         dead_tuples=after["dead"],
         versions_per_job=(after["versions"] - before["versions"]) / jobs,

@@ -33,7 +33,7 @@ class Celery(SyncEngine):
         )
 
         @self.app.task(name="noop")  # type: ignore[untyped-decorator, unused-ignore]
-        def noop(number: int, sent_at: float) -> None:
+        def noop(number: int, sent_at: int) -> None:
             self.tally.note(number, sent_at)
 
         self.task = noop
@@ -41,13 +41,13 @@ class Celery(SyncEngine):
     def reset(self) -> None:
         self.client.flushall()
 
-    def enqueue(self, number: int, sent_at: float) -> None:
+    def enqueue(self, number: int, sent_at: int) -> None:
         self.task.apply_async((number, sent_at))
 
     def enqueue_many(self, numbers: Sequence[int]) -> None:
         with self.app.producer_pool.acquire() as producer:
             for number in numbers:
-                self.task.apply_async((number, 0.0), producer=producer)
+                self.task.apply_async((number, 0), producer=producer)
 
     def work(self, tally: Tally) -> None:
         self.tally = tally

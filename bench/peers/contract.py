@@ -72,7 +72,7 @@ class AsyncEngine(Engine):
     async def open(self) -> None: ...
 
     @abc.abstractmethod
-    async def enqueue(self, number: int, sent_at: float) -> None: ...
+    async def enqueue(self, number: int, sent_at: int) -> None: ...
 
     @abc.abstractmethod
     async def enqueue_many(self, numbers: Sequence[int]) -> None: ...
@@ -91,7 +91,7 @@ class AsyncEngine(Engine):
     async def _sequential(self, numbers: Sequence[int]) -> float:
         started = time.monotonic()
         for number in numbers:
-            await self.enqueue(number, time.monotonic())
+            await self.enqueue(number, time.monotonic_ns())
         return time.monotonic() - started
 
     def concurrent(self, numbers: Sequence[int], callers: int) -> float:
@@ -119,7 +119,7 @@ class AsyncEngine(Engine):
         for number in numbers:
             due += jittered(pause_seconds)
             await asyncio.sleep(max(0.0, due - time.monotonic()))
-            await self.enqueue(number, time.monotonic())
+            await self.enqueue(number, time.monotonic_ns())
         return time.monotonic() - started
 
 
@@ -127,7 +127,7 @@ class SyncEngine(Engine):
     """The measuring loops for an engine whose producer blocks; concurrent callers are threads."""
 
     @abc.abstractmethod
-    def enqueue(self, number: int, sent_at: float) -> None: ...
+    def enqueue(self, number: int, sent_at: int) -> None: ...
 
     @abc.abstractmethod
     def enqueue_many(self, numbers: Sequence[int]) -> None: ...
@@ -135,7 +135,7 @@ class SyncEngine(Engine):
     def sequential(self, numbers: Sequence[int]) -> float:
         started = time.monotonic()
         for number in numbers:
-            self.enqueue(number, time.monotonic())
+            self.enqueue(number, time.monotonic_ns())
         return time.monotonic() - started
 
     def concurrent(self, numbers: Sequence[int], callers: int) -> float:
@@ -155,5 +155,5 @@ class SyncEngine(Engine):
         for number in numbers:
             due += jittered(pause_seconds)
             time.sleep(max(0.0, due - time.monotonic()))
-            self.enqueue(number, time.monotonic())
+            self.enqueue(number, time.monotonic_ns())
         return time.monotonic() - started

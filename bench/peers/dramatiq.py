@@ -36,7 +36,7 @@ class Dramatiq(SyncEngine):
         self.tally = Tally()
         self.actor = dramatiq.actor(self.handle, actor_name="noop", queue_name="bench")
 
-    def handle(self, number: int, sent_at: float) -> None:
+    def handle(self, number: int, sent_at: int) -> None:
         self.tally.note(number, sent_at)
         if self.options.get("hold"):
             time.sleep(FOREVER_SECONDS)
@@ -44,12 +44,12 @@ class Dramatiq(SyncEngine):
     def reset(self) -> None:
         self.broker.client.flushall()
 
-    def enqueue(self, number: int, sent_at: float) -> None:
+    def enqueue(self, number: int, sent_at: int) -> None:
         self.actor.send(number, sent_at)
 
     def enqueue_many(self, numbers: Sequence[int]) -> None:
         for number in numbers:
-            self.actor.send(number, 0.0)
+            self.actor.send(number, 0)
 
     def unfinished(self) -> int:
         return int(self.broker.client.hlen("dramatiq:bench.msgs"))

@@ -18,7 +18,7 @@ from pgqueuer.queries import Queries
 from bench.peers.contract import AsyncEngine, Engine, Options
 from bench.peers.tally import Tally
 
-PAYLOAD = struct.Struct("<qd")
+PAYLOAD = struct.Struct("<qq")
 UNFINISHED = "SELECT count(*) FROM pgqueuer"
 FOREVER_SECONDS = 3600
 
@@ -52,13 +52,13 @@ class PgQueuer(AsyncEngine):
         await self.queries.install()
         await self.queries.optimize_autovacuum()
 
-    async def enqueue(self, number: int, sent_at: float) -> None:
+    async def enqueue(self, number: int, sent_at: int) -> None:
         await self.queries.enqueue("noop", PAYLOAD.pack(number, sent_at), dedupe_key=str(number))
 
     async def enqueue_many(self, numbers: Sequence[int]) -> None:
         await self.queries.enqueue(
             ["noop"] * len(numbers),
-            [PAYLOAD.pack(number, 0.0) for number in numbers],
+            [PAYLOAD.pack(number, 0) for number in numbers],
             [0] * len(numbers),
             dedupe_key=[str(number) for number in numbers],
         )

@@ -34,7 +34,7 @@ class Procrastinate(AsyncEngine):
         )
 
         @app.task(name="noop", queue="bench")  # type: ignore[untyped-decorator, unused-ignore]
-        async def noop(number: int, sent_at: float) -> None:
+        async def noop(number: int, sent_at: int) -> None:
             assert tally is not None
             tally.note(number, sent_at)
             if self.options.get("hold"):
@@ -48,12 +48,12 @@ class Procrastinate(AsyncEngine):
     async def _reset(self) -> None:
         await self.app.schema_manager.apply_schema_async()
 
-    async def enqueue(self, number: int, sent_at: float) -> None:
+    async def enqueue(self, number: int, sent_at: int) -> None:
         await self.task.configure(queueing_lock=str(number)).defer_async(number=number, sent_at=sent_at)
 
     async def enqueue_many(self, numbers: Sequence[int]) -> None:
         # A queueing lock is one value for a whole batch here, so the bulk path is the one without dedupe.
-        await self.task.batch_defer_async(*({"number": number, "sent_at": 0.0} for number in numbers))
+        await self.task.batch_defer_async(*({"number": number, "sent_at": 0} for number in numbers))
 
     def unfinished(self) -> int:
         with psycopg.connect(self.options["dsn"]) as connection:

@@ -22,7 +22,7 @@ def open_engine(options: Options) -> Engine:
     return Rq(options)
 
 
-def handle(number: int, sent_at: float) -> None:
+def handle(number: int, sent_at: int) -> None:
     TALLY.note(number, sent_at)
 
 
@@ -35,17 +35,14 @@ class Rq(SyncEngine):
     def reset(self) -> None:
         self.client.flushall()
 
-    def enqueue(self, number: int, sent_at: float) -> None:
+    def enqueue(self, number: int, sent_at: int) -> None:
         self.queue.enqueue(
             HANDLER, number, sent_at, job_id=f"job-{number}", unique=True, result_ttl=KEEP_NOTHING_SECONDS
         )
 
     def enqueue_many(self, numbers: Sequence[int]) -> None:
         self.queue.enqueue_many(
-            [
-                Queue.prepare_data(HANDLER, (number, 0.0), result_ttl=KEEP_NOTHING_SECONDS)
-                for number in numbers
-            ]
+            [Queue.prepare_data(HANDLER, (number, 0), result_ttl=KEEP_NOTHING_SECONDS) for number in numbers]
         )
 
     def work(self, tally: Tally) -> None:
@@ -64,6 +61,6 @@ class Rq(SyncEngine):
         while True:
             left = int(client.llen(self.queue.key))
             for _ in range(seen - left):
-                tally.note(total - seen, time.monotonic())
+                tally.note(total - seen, time.monotonic_ns())
             seen = min(seen, left)
             time.sleep(0.02)

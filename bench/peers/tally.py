@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-
-Note = Callable[[int, float], None]
 
 
 class Tally:
@@ -20,11 +17,13 @@ class Tally:
         self._target = 1 << 62
         self._reached = threading.Event()
 
-    def note(self, number: int, sent_at: float) -> None:
-        now = time.monotonic()
+    def note(self, number: int, sent_at: int) -> None:
+        """`sent_at` is CLOCK_MONOTONIC in nanoseconds, taken just before the enqueue."""
+        now_ns = time.monotonic_ns()
+        now = now_ns / 1e9
         if not self.begun_at:
             self.begun_at = now
-        self.waits.append(now - sent_at)
+        self.waits.append((now_ns - sent_at) / 1e9)
         self.numbers.append(number)
         self.last_at = now
         if len(self.numbers) >= self._target:
