@@ -1,0 +1,114 @@
+"""J16: workers are seen while they work, and missed within a second."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from tests.integration.engine_fixture import (
+    ended,
+    enqueue_one,
+    opened_engine,
+    run_sql,
+    until,
+    working,
+)
+
+from quire.entrypoints.engine import Engine
+from quire.jobs import Handler, JobContext
+from quire.jobs.domain.errors import NoLiveWorkerError
+from quire.jobs.ports.v1.worker_registry import WorkerCard
+
+
+async def test_a_worker_shows_who_it_is_and_what_it_does(dsn: str, tmp_path: Path) -> None:
+    async with opened_engine(dsn, tmp_path) as engine:
+        async with working(dsn, tmp_path, WORKER_QUEUES="default,m*", WORKER_CONCURRENCY=7) as worker:
+            await enqueue_one(engine, "jobs.sleep", {"seconds": 30})
+            await until(lambda: _running(engine, 1))
+            live = (await engine.registry.live())[0]
+        assert (live.id, live.pid, live.concurrency) == (worker.card.id, os.getpid(), 7)
+        assert set(live.queues) == {"default", "medium", "metered"}
+        assert live.claiming
+        assert await engine.registry.live() == []
+
+
+async def test_a_worker_that_stops_beating_is_missed_within_a_second(dsn: str, tmp_path: Path) -> None:
+    card = WorkerCard(uuid4(), "host", 1, "0", ("default",), 1, 60.0)
+    async with opened_engine(dsn, tmp_path) as engine:
+        await engine.registry.register(card)
+        await engine.registry.beat(card.id, 0, claiming=True)
+        began = time.monotonic()
+        assert [worker.id for worker in await engine.registry.live()] == [card.id]
+        assert await engine.registry.serves("default")
+        await until(lambda: _nobody(engine))
+        assert 0.5 < time.monotonic() - began < 2.0
+        assert not await engine.registry.serves("default")
+
+
+async def test_a_kind_that_needs_a_worker_is_refused_without_one_and_accepted_again_with_one(
+    dsn: str, tmp_path: Path
+) -> None:
+    handlers = [Handler("test.served", _noop)]
+    async with opened_engine(dsn, tmp_path, handlers=handlers) as engine:
+        with pytest.raises(NoLiveWorkerError) as refusal:
+            await enqueue_one(engine, "test.served")
+        assert (refusal.value.code, refusal.value.retryable) == ("TEST_UNAVAILABLE", True)
+        assert await run_sql(engine, "SELECT 1 FROM jobs") == []
+        await enqueue_one(engine, "jobs.noop")
+        async with working(dsn, tmp_path, handlers=handlers):
+            await until(lambda: engine.registry.serves("default"))
+            await ended(engine, await enqueue_one(engine, "test.served"))
+        with pytest.raises(NoLiveWorkerError):
+            await enqueue_one(engine, "test.served")
+
+
+async def test_a_worker_of_other_queues_does_not_count(dsn: str, tmp_path: Path) -> None:
+    handlers = [Handler("test.served", _noop)]
+    async with (
+        opened_engine(dsn, tmp_path, handlers=handlers) as engine,
+        working(dsn, tmp_path, handlers=handlers, WORKER_QUEUES="large"),
+    ):
+        await until(lambda: engine.registry.serves("large"))
+        with pytest.raises(NoLiveWorkerError):
+            await enqueue_one(engine, "test.served")
+
+
+async def test_a_worker_that_is_finishing_up_takes_no_new_promises(dsn: str, tmp_path: Path) -> None:
+    released = asyncio.Event()
+
+    async def hold(payload: object, context: JobContext) -> None:
+        await released.wait()
+
+    handlers = [Handler("test.hold", hold), Handler("test.served", _noop)]
+    async with (
+        opened_engine(dsn, tmp_path, handlers=handlers) as engine,
+        working(dsn, tmp_path, handlers=handlers, WORKER_SHUTDOWN_GRACE_SEC=20) as worker,
+    ):
+        job_id = await enqueue_one(engine, "test.hold")
+        await until(lambda: _running(engine, 1))
+        worker.stop()
+        await until(lambda: _not_served(engine))
+        assert len(await engine.registry.live()) == 1
+        released.set()
+        assert (await ended(engine, job_id))[0].state == "succeeded"
+
+
+async def _noop(payload: object, context: JobContext) -> None:
+    return None
+
+
+async def _running(engine: Engine, count: int) -> bool:
+    live = await engine.registry.live()
+    return bool(live) and live[0].running_jobs == count
+
+
+async def _nobody(engine: Engine) -> bool:
+    return not await engine.registry.live()
+
+
+async def _not_served(engine: Engine) -> bool:
+    return not await engine.registry.serves("default")
