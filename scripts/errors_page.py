@@ -20,7 +20,7 @@ from quire.jobs.domain import errors as job_errors
 from quire.jobs.domain.problem import recommend
 from quire.kernel import QuireError
 from quire.runtime.http.exception_handlers import CODES, TITLES
-from quire.runtime.http.problem_json import STATUS_BY_FAMILY, status_of
+from quire.runtime.http.problem_json import STATUS_BY_FAMILY
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "errors.md"
@@ -146,9 +146,10 @@ def text_of(node: ast.expr) -> str:
 
 
 def entry_of(kind: type[QuireError], code: str, retryable: bool, meaning: str) -> Entry:
-    family = next(family for family, _ in STATUS_BY_FAMILY if issubclass(kind, family))
+    family, status = next((family, status) for family, status in STATUS_BY_FAMILY if issubclass(kind, family))
     # What only commands raise never meets the status table.
-    status = 500 if kind.__module__.startswith("quire.entrypoints") else status_of(kind())
+    if kind.__module__.startswith("quire.entrypoints"):
+        status = 500
     return Entry(code, family.__name__, status, retryable, meaning.replace("|", "\\|").strip())
 
 

@@ -1,28 +1,29 @@
-"""The samples of docs/guides/jobs.md, run as they stand there: the Python blocks are one program, the YAML blocks its
-policy files."""
+"""Samples of the documentation, run as they stand there. In docs/guides/jobs.md the Python blocks are one program and
+the YAML blocks its policy files; in README.md the blocks of the tour are one shell session beside a `quire up`."""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-from tests.journey.quire_up import clean_environment
+from tests.journey.quire_up import QuireUp, clean_environment
 
-GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "jobs.md"
+ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w+) (\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
-def samples() -> tuple[str, dict[str, str]]:
-    blocks = BLOCK.findall(GUIDE.read_text(encoding="utf-8"))
-    program = "\n\n".join(text for language, mark, text in blocks if (language, mark) == ("python", "run"))
-    files = {mark: text for language, mark, text in blocks if language == "yaml"}
-    return program, files
+def samples(page: str) -> list[tuple[str, str, str]]:
+    """Language, mark and text of every marked block."""
+    return BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
 
 
 def test_jobs_guide_runs_as_written(dsn: str, tmp_path: Path) -> None:
-    program, files = samples()
+    blocks = samples("docs/guides/jobs.md")
+    files = {mark: text for language, mark, text in blocks if language == "yaml"}
+    program = "\n\n".join(text for language, mark, text in blocks if (language, mark) == ("python", "run"))
     assert len(files) == 3
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -42,3 +43,22 @@ def test_jobs_guide_runs_as_written(dsn: str, tmp_path: Path) -> None:
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_readme_tour_runs_as_written(tmp_path: Path) -> None:
+    session = "\n".join(text for language, mark, text in samples("README.md") if mark == "tour")
+    quire = QuireUp(tmp_path / "data", environment={"WORKER_LEASE_TTL_SEC": "3"}).wait_ready()
+    try:
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", session],
+            cwd=tmp_path,
+            env={**clean_environment(), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+    finally:
+        quire.interrupt()
+    assert done.returncode == 0, done.stdout + done.stderr
+    for told in ("existing", "reclaim", "exit code 4", "PAPER_JAM"):
+        assert told in done.stdout
