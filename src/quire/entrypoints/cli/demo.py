@@ -14,7 +14,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
 
-from quire.entrypoints.api_client import ApiClient
+from quire.entrypoints.api_client import ApiClient, ApiUnreachableError
 from quire.entrypoints.api_location import ApiLocation
 from quire.entrypoints.cli.listing import AsJson, show_json
 from quire.entrypoints.cli.moments import span
@@ -22,7 +22,6 @@ from quire.entrypoints.cli.sheet import plain_console, sheet
 from quire.entrypoints.cli.with_api import DataDir, Token, Url, locate
 from quire.entrypoints.demo import SCENARIOS, Result, play
 from quire.entrypoints.demo.private_quire import private_quire
-from quire.kernel import QuireError
 from quire.runtime.settings import SettingsError
 
 
@@ -56,16 +55,12 @@ def _running(url: str | None, token: str | None, data_dir: Path | None) -> Itera
 
 def _found(url: str | None, token: str | None, data_dir: Path | None) -> ApiLocation | None:
     """A named one has to be there; one that the data directory tells of may be gone."""
-    if url:
-        return locate(url, token, data_dir)
     try:
         location = locate(url, token, data_dir)
         with ApiClient(location.url, location.token) as api:
             api.get("/readyz")
-    except SettingsError:
-        return None
-    except QuireError as error:
-        if not error.retryable:
+    except (SettingsError, ApiUnreachableError):
+        if url:
             raise
         return None
     return location
