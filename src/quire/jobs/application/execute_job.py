@@ -10,6 +10,7 @@ import structlog
 
 from quire.jobs.application.handler_registry import HandlerRegistry
 from quire.jobs.application.running_job import RunningJob, StopReason
+from quire.jobs.application.storable_json import flaw_of
 from quire.jobs.domain.errors import (
     HANDLER_CRASHED,
     RESULT_INVALID,
@@ -72,11 +73,13 @@ def _succeeded(running: RunningJob, value: object) -> Succeeded:
         try:
             text = json.dumps(value, ensure_ascii=False, allow_nan=False)
             # Half of a surrogate pair is JSON to Python, but nothing that can be written down.
-            size_bytes = len(text.encode())
+            encoded = text.encode()
         except (TypeError, ValueError, RecursionError) as error:
             raise JobError(f"the handler returned no JSON: {error}", code=RESULT_INVALID) from None
-        if size_bytes > RESULT_MAX_BYTES or "\\u0000" in text:
-            raise JobError(f"a result holds at most {RESULT_MAX_BYTES} bytes, no NUL", code=RESULT_INVALID)
+        if len(encoded) > RESULT_MAX_BYTES:
+            raise JobError(f"a result holds at most {RESULT_MAX_BYTES} bytes", code=RESULT_INVALID)
+        if (flaw := flaw_of(value, encoded)) is not None:
+            raise JobError(f"the result cannot be stored: {flaw}", code=RESULT_INVALID)
     return Succeeded(running.lease, _duration_ms(running), running.kind.ttl_seconds, text, running.artifact)
 
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import jsonschema
 
+from quire.jobs.application.storable_json import flaw_of
 from quire.jobs.domain.errors import PayloadTooLargeError, PayloadUndecodableError
 from quire.jobs.ports.v1.handler import Handler
 from quire.kernel import canonical_json
@@ -18,19 +19,11 @@ def check_payload(payload: Mapping[str, object], handler: Handler, max_bytes: in
     text = canonical_json(dict(payload))
     if len(text) > max_bytes:
         raise PayloadTooLargeError(f"{len(text)} bytes; {handler.kind} takes at most {max_bytes}")
-    if b"\\u0000" in text and _holds_nul(payload):
-        raise PayloadUndecodableError("text with a NUL character cannot be stored")
+    if (flaw := flaw_of(payload, text)) is not None:
+        raise PayloadUndecodableError(flaw)
     if handler.schema is not None:
         _check_schema(payload, handler)
     return text
-
-
-def _holds_nul(value: object) -> bool:
-    if isinstance(value, str):
-        return "\0" in value
-    if isinstance(value, Mapping):
-        return any(_holds_nul(key) or _holds_nul(item) for key, item in value.items())
-    return isinstance(value, list | tuple) and any(_holds_nul(item) for item in value)
 
 
 @lru_cache(maxsize=256)

@@ -19,6 +19,7 @@ ROLE = "sweeper"
 ROLE_LEASE_SECONDS = 120.0
 PAGE = 500
 PAGES_MAX = 200
+KEPT_MAX = 10
 # A pending artifact older than this, whose attempt is over, belongs to nobody.
 STRAY_SECONDS = 60.0
 
@@ -73,20 +74,31 @@ class Sweeper:
         expired = 0
         for _ in range(PAGES_MAX):
             due = await self._expiry.due(PAGE)
-            if not due:
-                break
-            await self._delete_bytes(await self._expiry.artifact_keys(due))
-            expired += await self._expiry.expire(due, ROLE)
-            if not await self._registry.take_role(ROLE, self._holder, ROLE_LEASE_SECONDS):
+            artifacts = await self._expiry.artifacts_of(due)
+            kept = await self._delete_bytes([key for _, key in artifacts])
+            stuck = {job_id for job_id, key in artifacts if key in kept}
+            done = await self._expiry.expire([job_id for job_id in due if job_id not in stuck], ROLE)
+            expired += done
+            if not done or not await self._registry.take_role(ROLE, self._holder, ROLE_LEASE_SECONDS):
                 break
         return expired
 
     async def _remove_strays(self) -> int:
         keys = await self._expiry.stray_artifacts(PAGE, STRAY_SECONDS)
-        await self._delete_bytes(keys)
-        await self._expiry.forget_artifacts(keys)
-        return len(keys)
+        kept = await self._delete_bytes(keys)
+        gone = [key for key in keys if key not in kept]
+        await self._expiry.forget_artifacts(gone)
+        return len(gone)
 
-    async def _delete_bytes(self, keys: Sequence[str]) -> None:
+    async def _delete_bytes(self, keys: Sequence[str]) -> set[str]:
+        """The keys whose bytes would not go. A few of them hold nobody up; many mean that the storage is down."""
+        kept: set[str] = set()
         for key in keys:
-            await self._artifacts.delete_bytes(key)
+            try:
+                await self._artifacts.delete_bytes(key)
+            except QuireError as error:
+                log.warning("artifact_not_deleted", artifact_key=key, error_code=error.code)
+                kept.add(key)
+                if len(kept) > KEPT_MAX:
+                    raise
+        return kept

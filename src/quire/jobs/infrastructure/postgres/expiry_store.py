@@ -22,10 +22,10 @@ class PostgresExpiryStore:
             rows = await connection.fetch(SQL["due_for_expiry"], limit)
         return [row["id"] for row in rows]
 
-    async def artifact_keys(self, job_ids: Sequence[UUID]) -> Sequence[str]:
+    async def artifacts_of(self, job_ids: Sequence[UUID]) -> Sequence[tuple[UUID, str]]:
         async with self._database.acquire() as connection:
             rows = await connection.fetch(SQL["artifacts_of_jobs"], job_ids)
-        return [row["artifact_key"] for row in rows]
+        return [(row["job_id"], row["artifact_key"]) for row in rows]
 
     async def expire(self, job_ids: Sequence[UUID], actor: str) -> int:
         async with self._database.acquire() as connection:

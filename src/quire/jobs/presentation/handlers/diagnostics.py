@@ -58,8 +58,9 @@ async def _echo(payload: object, context: JobContext) -> object:
 async def _sleep(payload: object, context: JobContext) -> None:
     """Ends early when asked to stop, as a well-behaved handler does."""
     assert isinstance(payload, Mapping)
+    seconds = float(payload["seconds"])
     try:
-        await asyncio.wait_for(context.stop_requested.wait(), float(payload["seconds"]))
+        await asyncio.wait_for(context.stop_requested.wait(), seconds)
     except TimeoutError:
         return
     await asyncio.get_running_loop().create_future()

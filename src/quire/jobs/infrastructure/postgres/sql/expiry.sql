@@ -7,7 +7,7 @@ WHERE expires_at IS NOT NULL AND expires_at < now() AND state IN ('succeeded','f
 ORDER BY expires_at LIMIT $1
 
 -- name: artifacts_of_jobs
-SELECT artifact_key FROM artifacts WHERE job_id = ANY ($1::uuid[])
+SELECT job_id, artifact_key FROM artifacts WHERE job_id = ANY ($1::uuid[])
 
 -- name: expire_jobs
 -- Purpose: mark jobs expired, drop their artifact records, close what problems they have. Locks: the rows.
