@@ -3,13 +3,19 @@
 Register a `Handler` for a kind, accept work with `enqueue_jobs`, and a worker does it exactly once.
 """
 
+from quire.jobs.application.cancel_job import cancel_job
 from quire.jobs.application.completion_watch import CompletionWatch
 from quire.jobs.application.enqueue_jobs import Intake, JobRequest, enqueue_jobs
 from quire.jobs.application.handler_registry import HandlerRegistry
-from quire.jobs.application.worker import Worker, WorkerOptions, WorkerParts
-from quire.jobs.application.cancel_job import cancel_job
 from quire.jobs.application.list_jobs import list_jobs
-from quire.jobs.domain.errors import JobDeferredError, JobError, JobNotFoundError, LeaseLostError
+from quire.jobs.application.worker import Worker, WorkerOptions, WorkerParts
+from quire.jobs.domain.errors import (
+    JobDeferredError,
+    JobError,
+    JobNotFoundError,
+    JobStoppedError,
+    LeaseLostError,
+)
 from quire.jobs.domain.job import Artifact, Job, JobDetail, JobEvent, JobFilter, Receipt
 from quire.jobs.domain.policies import Policies
 from quire.jobs.domain.state import ENDED_STATES, JobState
@@ -22,35 +28,36 @@ from quire.jobs.presentation.handlers.diagnostics import diagnostic_handlers
 
 __all__ = [
     "ENDED_STATES",
-    "Broker",
-    "JobBoard",
-    "JobDeferredError",
-    "JobNotFoundError",
-    "Sight",
-    "cancel_job",
-    "list_jobs",
     "Admission",
     "AdmitAll",
     "Artifact",
+    "Broker",
     "CompletionWatch",
     "Handler",
     "HandlerRegistry",
     "Intake",
     "Job",
+    "JobBoard",
     "JobContext",
+    "JobDeferredError",
     "JobDetail",
     "JobError",
     "JobEvent",
     "JobFilter",
+    "JobNotFoundError",
     "JobRequest",
     "JobState",
+    "JobStoppedError",
     "LeaseLostError",
     "Policies",
     "Receipt",
+    "Sight",
     "Worker",
     "WorkerOptions",
     "WorkerParts",
+    "cancel_job",
     "diagnostic_handlers",
     "enqueue_jobs",
+    "list_jobs",
     "load_policies",
 ]

@@ -86,8 +86,9 @@ class Courier:
         shares = Counter(delivery.subscription_id for delivery in self._held.values())
         try:
             return await self._parts.outbox.claim(self._id, room, shares, self._policy)
-        except QuireError as error:
-            log.warning("webhook_claim_failed", error_code=error.code)
+        except Exception as error:
+            # Whatever ails the database here, the worker beside it must go on with its jobs.
+            log.warning("webhook_claim_failed", error=type(error).__name__)
             return ()
 
     async def _rest(self, found: bool) -> None:
@@ -163,9 +164,11 @@ class Courier:
     async def _prune_forever(self) -> None:
         while True:
             await asyncio.sleep(PRUNE_EVERY_SECONDS * (0.5 + random.random()))
-            with contextlib.suppress(QuireError):
-                while await self._parts.outbox.prune(self._policy.log_days, PRUNE_PAGE) == PRUNE_PAGE:
+            try:
+                while await self._parts.outbox.prune(self._policy.log_days, PRUNE_PAGE) >= PRUNE_PAGE:
                     pass
+            except Exception as error:
+                log.warning("webhook_prune_failed", error=type(error).__name__)
 
     async def _put_down(self, loops: Sequence[asyncio.Task[None]]) -> None:
         if self._held:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import faulthandler
+import math
 import os
 import threading
 import time
@@ -56,6 +57,13 @@ class Heartbeat:
         if not self._held:
             self._renewed_at = time.monotonic()
         self._held[job_id] = (fence, hard_at)
+
+    def hold_finished(self, job_id: UUID, fence: int) -> None:
+        """The work is over and only its outcome is not written yet, which may take as long as the database is
+        away: no time limit applies any more."""
+        held = self._held.get(job_id)
+        if held is not None and held[0] == fence:
+            self._held[job_id] = (fence, math.inf)
 
     def drop(self, job_id: UUID, fence: int) -> None:
         """Only that attempt's lease: this worker may hold the job again under a later fence."""

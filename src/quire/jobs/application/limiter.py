@@ -43,7 +43,9 @@ class Limiter:
             kill(job, StopReason.TIMEOUT, now)
         elif job.stop_at is not None and now >= job.stop_at:
             kill(job, job.stop_reason or StopReason.SHUTDOWN, now)
-        elif now >= job.soft_at and not job.stop_requested.is_set():
+        elif now >= job.soft_at and job.stop_reason is None:
+            # A handler that finishes now has still succeeded; one that gives up ran out of time.
+            job.stop_reason = StopReason.TIMEOUT
             job.stop_requested.set()
 
 

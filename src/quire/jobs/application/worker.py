@@ -134,7 +134,7 @@ class Worker:
         for loop in loops:
             loop.add_done_callback(self._loop_ended)
         try:
-            await self._claim_until_stopped()
+            await self._claim_to_the_end()
             await self._finish()
         finally:
             self._heartbeat.stop()
@@ -156,6 +156,14 @@ class Worker:
             self.stop()
 
     # --- claiming
+
+    async def _claim_to_the_end(self) -> None:
+        try:
+            await self._claim_until_stopped()
+        except Exception:
+            # As with any other loop: what runs is finished or handed back, not left to its leases.
+            log.exception("loop_died", loop="claim")
+            self.stop()
 
     async def _claim_until_stopped(self) -> None:
         pause = 0.0
@@ -228,14 +236,18 @@ class Worker:
             return
         running.reported = True
         self._free(running)
-        if outcome is None:
-            self._heartbeat.drop(running.lease.job_id, running.lease.fence)
-            await self._discard(running)
-            return
         # First the outcome: removing bytes may take long or fail, and until then the lease would be renewed.
-        self._completer.add(outcome)
+        self._settle(running, outcome)
         if not isinstance(outcome, Succeeded):
             await self._discard(running)
+
+    def _settle(self, running: RunningJob, outcome: Outcome | None) -> None:
+        lease = running.lease
+        if outcome is None:
+            self._heartbeat.drop(lease.job_id, lease.fence)
+        else:
+            self._heartbeat.hold_finished(lease.job_id, lease.fence)
+            self._completer.add(outcome)
 
     def _free(self, running: RunningJob) -> None:
         if self._running.get(running.lease.job_id) is running:
@@ -249,11 +261,7 @@ class Worker:
         if not running.reported:
             running.reported = True
             self._free(running)
-            outcome = outcome_of_stop(running)
-            if outcome is not None:
-                self._completer.add(outcome)
-            else:
-                self._heartbeat.drop(running.lease.job_id, running.lease.fence)
+            self._settle(running, outcome_of_stop(running))
 
     async def _discard(self, running: RunningJob) -> None:
         if running.artifact is not None:
@@ -296,7 +304,7 @@ class Worker:
                 self._lose(running)
         for job_id in reply.cancel_requested:
             running = self._running.get(job_id)
-            if running is not None and running.stop_reason is None:
+            if running is not None and running.stop_reason in (None, StopReason.TIMEOUT):
                 ask_to_stop(running, StopReason.CANCEL)
 
     def _lose(self, running: RunningJob) -> None:

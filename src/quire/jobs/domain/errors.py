@@ -112,6 +112,13 @@ class JobDeferredError(QuireError):
         self.delay_seconds = delay_seconds
 
 
+class JobStoppedError(JobError):
+    """Raised by a handler that was asked to stop and does. Who asked decides what becomes of the job."""
+
+    code = "JOB_STOPPED"
+    title = "Stopped as asked"
+
+
 class LeaseLostError(QuireError):
     """The fence is stale: someone else owns the job. Stop the work and discard its output."""
 

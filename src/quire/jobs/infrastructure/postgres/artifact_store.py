@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import hashlib
 import time
 from uuid import UUID
@@ -10,8 +12,9 @@ from quire.jobs.domain.errors import LeaseLostError
 from quire.jobs.domain.job import Artifact
 from quire.jobs.domain.lease import Lease
 from quire.jobs.infrastructure.postgres.sql import load
+from quire.kernel import QuireError
 from quire.runtime.database import Database
-from quire.runtime.storage import StorageBackend
+from quire.runtime.storage import StorageBackend, StoredObject
 
 SQL = load("artifacts.sql")
 
@@ -28,7 +31,7 @@ class StoredArtifacts:
         # The fence in the name keeps a zombie's bytes apart from those of the attempt that counts.
         key = f"{folder}/{lease.job_id}/{time.time_ns() // 1_000_000}-{lease.fence}.{suffix}"
         await self._begin(worker_id, lease, key, content_type, filename)
-        stored = await self._storage.put_bytes(key, data, content_type=content_type)
+        stored = await self._put_or_clean_up(key, data, content_type)
         digest = hashlib.sha256(data).hexdigest()
         return Artifact(key, lease.job_id, content_type, filename, stored.size_bytes, digest)
 
@@ -39,6 +42,18 @@ class StoredArtifacts:
             )
         if row is None:
             raise LeaseLostError(f"job {lease.job_id}: another worker owns it now")
+
+    async def _put_or_clean_up(self, key: str, data: bytes, content_type: str) -> StoredObject:
+        put = asyncio.ensure_future(self._storage.put_bytes(key, data, content_type=content_type))
+        try:
+            return await asyncio.shield(put)
+        except BaseException:
+            # A cancelled write goes on in its thread. Without waiting for it, its bytes could appear after the
+            # record of them is gone, and nobody would ever find them.
+            await asyncio.gather(put, return_exceptions=True)
+            with contextlib.suppress(QuireError):
+                await self.discard_unpublished(key)
+            raise
 
     async def exists(self, artifact_key: str) -> bool:
         return await self._storage.exists(artifact_key)

@@ -219,13 +219,25 @@ class PostgresLeaseRenewer:
         return self._connection
 
     async def renew(self, leases: Sequence[tuple[UUID, int]]) -> HeartbeatReply:
-        connection = await self._connected()
         ids = [job_id for job_id, _ in leases]
         fences = [fence for _, fence in leases]
-        rows = await connection.fetch(SQL["renew_leases"], self._worker_id, ids, fences, self._lease_seconds)
+        try:
+            connection = await self._connected()
+            rows = await connection.fetch(
+                SQL["renew_leases"], self._worker_id, ids, fences, self._lease_seconds
+            )
+        except BaseException:
+            # A connection that timed out may never answer again; the next beat opens another.
+            self._drop_connection()
+            raise
         renewed = {row["id"] for row in rows}
         cancel = frozenset(row["id"] for row in rows if row["cancel_requested"])
         return HeartbeatReply(frozenset(ids) - renewed, cancel)
+
+    def _drop_connection(self) -> None:
+        if self._connection is not None:
+            self._connection.terminate()
+            self._connection = None
 
     async def close(self) -> None:
         if self._connection is not None:

@@ -61,8 +61,9 @@ class PostgresWebhookOutbox:
 
     async def prune(self, days: float, limit: int) -> int:
         async with self._database.acquire() as connection:
-            status = await connection.execute(SQL["prune_deliveries"], days, limit)
-        return int(status.split()[-1])
+            settled = await connection.execute(SQL["prune_deliveries"], days, limit)
+            orphans = await connection.execute(SQL["prune_orphans"], limit)
+        return int(settled.split()[-1]) + int(orphans.split()[-1])
 
 
 def _due(row: asyncpg.Record) -> DueDelivery:

@@ -9,6 +9,7 @@ import signal
 from collections.abc import Mapping, Sequence
 
 from quire.jobs.domain.errors import JobError
+from quire.jobs.infrastructure.process.guardian import Guardian
 from quire.jobs.ports.v1.handler import ChildExit
 
 OUTPUT_MAX_BYTES = 16 * 1024 * 1024
@@ -17,6 +18,9 @@ DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL", "--")
 
 
 class ProcessGroupRunner:
+    def __init__(self) -> None:
+        self._guardian = Guardian()
+
     async def run(self, argv: Sequence[str], *, stdin: bytes, env: Mapping[str, str] | None) -> ChildExit:
         child = await asyncio.create_subprocess_exec(
             *DIE_WITH_PARENT,
@@ -27,6 +31,7 @@ class ProcessGroupRunner:
             env=dict(env) if env is not None else None,
             start_new_session=True,
         )
+        self._guardian.watch(child.pid)
         try:
             output, errors, _ = await asyncio.gather(
                 _read(child.stdout), _read(child.stderr), _feed(child.stdin, stdin)
@@ -34,6 +39,7 @@ class ProcessGroupRunner:
             return ChildExit(await child.wait(), output, errors)
         finally:
             _kill_group(child.pid)
+            self._guardian.release(child.pid)
             await asyncio.shield(child.wait())
 
 

@@ -43,5 +43,6 @@ class WebhookOutbox(Protocol):
         ...
 
     async def prune(self, days: float, limit: int) -> int:
-        """SHALL delete only settled deliveries older than this, and those of subscriptions that are gone."""
+        """SHALL delete only settled deliveries older than this and those of removed subscriptions, at most about
+        `limit` of each, and say how many went."""
         ...

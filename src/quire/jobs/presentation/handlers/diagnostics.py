@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import Mapping
 
-from quire.jobs.domain.errors import JobError
+from quire.jobs.domain.errors import JobError, JobStoppedError
 from quire.jobs.ports.v1.handler import Handler, JobContext
 
 _NUMBER = {"type": "number", "minimum": 0, "maximum": 3600}
@@ -63,7 +63,7 @@ async def _sleep(payload: object, context: JobContext) -> None:
         await asyncio.wait_for(context.stop_requested.wait(), seconds)
     except TimeoutError:
         return
-    await asyncio.get_running_loop().create_future()
+    raise JobStoppedError
 
 
 async def _store(payload: object, context: JobContext) -> object:
