@@ -1,0 +1,1 @@
+"""HTML template → PDF. Other contexts import from here only."""

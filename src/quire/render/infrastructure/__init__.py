@@ -1,0 +1,1 @@
+"""Adapters of rendering, one folder a technology."""

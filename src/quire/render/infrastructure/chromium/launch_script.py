@@ -1,0 +1,67 @@
+"""The program Playwright starts in the browser's place: takes away network, rights and identity, then becomes it.
+
+Every step is an `exec`, so one process id stands for all of them and a signal reaches the browser itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import shutil
+from pathlib import Path
+
+from quire.render.domain.errors import UnsupportedPlatformError
+from quire.render.infrastructure.chromium.account import Account
+
+TOOLS = ("unshare", "setpriv")
+
+
+def isolation_command(account: Account) -> list[str]:
+    """An own network namespace with no interface up, no way to gain rights, and death with the driver.
+
+    setpriv comes after unshare: the death signal is forgotten whenever a process changes who it is.
+    """
+    safe = ["--no-new-privs", "--pdeathsig", "KILL", "--"]
+    if account.is_own:
+        return ["unshare", "--user", "--map-current-user", "--net", "--", "setpriv", *safe]
+    identity = [f"--reuid={account.uid}", f"--regid={account.gid}", "--clear-groups"]
+    rights = ["--bounding-set=-all", "--inh-caps=-all"]
+    return ["unshare", "--net", "--", "setpriv", *identity, *rights, *safe]
+
+
+def write_launch_script(home: Path, executable: Path, account: Account) -> Path:
+    script = home / "browser"
+    profile = shlex.quote(f"--user-data-dir={home / 'profile'}")
+    script.write_text(
+        f"""#!/bin/sh
+# The profile Playwright made lies outside the private directory and belongs to the worker.
+set -eu
+for argument do
+    shift
+    case $argument in --user-data-dir=*) argument={profile} ;; esac
+    set -- "$@" "$argument"
+done
+ulimit -c 0
+echo $$ >{shlex.quote(str(home / "pid"))}
+exec {shlex.join([*isolation_command(account), str(executable)])} "$@"
+""",
+        encoding="utf-8",
+    )
+    script.chmod(0o755)
+    return script
+
+
+async def check_platform(executable: Path, account: Account) -> None:
+    """Tries the isolation itself, for kernels, containers and policies refuse it in many ways."""
+    if not executable.exists():
+        raise UnsupportedPlatformError(f"{executable} is missing: install chromium-headless-shell")
+    for tool in TOOLS:
+        if shutil.which(tool) is None:
+            raise UnsupportedPlatformError(f"{tool} is missing: install util-linux")
+    attempt = await asyncio.create_subprocess_exec(
+        *isolation_command(account), "true", stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
+    )
+    _, complaint = await attempt.communicate()
+    if attempt.returncode != 0:
+        reason = complaint.decode(errors="replace").strip()[:300]
+        raise UnsupportedPlatformError(f"a browser cannot be shut off from the network here: {reason}")

@@ -1,0 +1,135 @@
+"""One page in a context of its own: shows a document from memory, answers nothing else, prints it.
+
+The document is written into an empty page of a made-up origin, so that its relative URLs name assets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import unquote
+
+from playwright.async_api import Browser, BrowserContext, Error, Page, Request, Route, WebSocketRoute
+
+from quire.render.domain.errors import TemplateError
+from quire.render.infrastructure.chromium.request_report import RequestReport
+from quire.render.ports.v1.page_printer import Asset, PrintRequest
+
+ORIGIN = "https://quire.invalid/"
+FROZEN_WORLD = (Path(__file__).parent / "frozen_world.js").read_text(encoding="utf-8")
+SETTLE = (Path(__file__).parent / "settle.js").read_text(encoding="utf-8")
+HTML_TYPE = "text/html; charset=utf-8"
+
+
+class PrintPage:
+    def __init__(self, context: BrowserContext, page: Page) -> None:
+        self._context = context
+        self._page = page
+        self._assets: Mapping[str, Asset] = {}
+        self._report = RequestReport()
+        self._is_open = False
+        self.is_reusable = True
+        self.crashed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    @classmethod
+    async def open(cls, browser: Browser, *, javascript: bool) -> PrintPage:
+        context = await browser.new_context(
+            java_script_enabled=javascript, service_workers="block", accept_downloads=False, locale="en-US"
+        )
+        try:
+            if javascript:
+                await context.add_init_script(FROZEN_WORLD)
+            opened = cls(context, await context.new_page())
+            await opened._prepare(javascript)
+        except BaseException:
+            with suppress(Error):
+                await asyncio.shield(context.close())
+            raise
+        return opened
+
+    async def _prepare(self, javascript: bool) -> None:
+        self._page.on("crash", self._note_crash)
+        self._context.on("request", self._note_request)
+        await self._context.route("**/*", self._answer)
+        if javascript:
+            await self._context.route_web_socket("**/*", self._refuse_socket)
+        # Print styles count from the start, or the fonts and images they name would be asked for too late.
+        await self._page.emulate_media(media="print")
+        await self._page.goto(ORIGIN, wait_until="commit")
+        self._is_open = True
+
+    async def print(self, request: PrintRequest, max_pages: int) -> tuple[bytes, tuple[str, ...]]:
+        self._assets = {name.removeprefix("./"): asset for name, asset in request.assets.items()}
+        self._report = RequestReport()
+        await self._page.set_content(request.html, timeout=0)
+        left_behind = await self._settle()
+        if self._page.url != ORIGIN:
+            raise TemplateError("the document went to another address instead of being printed")
+        pdf = await self._page.pdf(
+            scale=1,
+            prefer_css_page_size=True,
+            print_background=True,
+            # One page past the limit tells that there are more, without printing them.
+            page_ranges=f"1-{max_pages + 1}",
+            # Chromium makes the outline from the structure tree.
+            tagged=request.tagged or request.outline,
+            outline=request.outline,
+        )
+        self.is_reusable = not (left_behind or self._report.urls or "shadowroot" in request.html.lower())
+        return pdf, self._report.urls
+
+    async def _settle(self) -> bool:
+        try:
+            answers = [bool(await frame.evaluate(SETTLE)) for frame in self._page.frames]
+        except Error as error:
+            if "navigat" in error.message or "detached" in error.message:
+                raise TemplateError("the document went to another address while it was loading") from None
+            raise
+        return any(answers)
+
+    async def close(self) -> None:
+        await self._context.close()
+
+    async def _answer(self, route: Route) -> None:
+        # A page that is closed meanwhile takes its questions with it.
+        with suppress(Error):
+            await self._answer_open(route)
+
+    async def _answer_open(self, route: Route) -> None:
+        url = route.request.url
+        if not self._is_open and url == ORIGIN:
+            return await route.fulfill(body="", content_type=HTML_TYPE)
+        asset = self._assets.get(_asset_name(url))
+        if asset is not None:
+            return await route.fulfill(body=asset.data, content_type=asset.content_type)
+        self._refuse(url)
+        if route.request.is_navigation_request() and route.request.frame == self._page.main_frame:
+            # "No content" leaves the document where it is; an abort would put an error page in its place.
+            return await route.fulfill(status=204)
+        return await route.abort("blockedbyclient")
+
+    async def _refuse_socket(self, socket: WebSocketRoute) -> None:
+        self._refuse(socket.url)
+        with suppress(Error):
+            await socket.close()
+
+    def _refuse(self, url: str) -> None:
+        self._report.add(url)
+        self.is_reusable = False
+
+    def _note_request(self, request: Request) -> None:
+        """Sees also what never becomes a network request, such as `file:`."""
+        if not request.url.startswith(ORIGIN):
+            self._report.add(request.url)
+
+    def _note_crash(self, _: Page) -> None:
+        if not self.crashed.done():
+            self.crashed.set_result(None)
+
+
+def _asset_name(url: str) -> str:
+    if not url.startswith(ORIGIN):
+        return ""
+    return unquote(url.removeprefix(ORIGIN).partition("#")[0].partition("?")[0])

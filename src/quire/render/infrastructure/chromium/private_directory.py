@@ -1,0 +1,84 @@
+"""Everything one browser keeps on disk, in one directory that goes away whole, even when the worker is killed."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from quire.render.infrastructure.chromium.account import Account
+from quire.render.infrastructure.chromium.font_set import install_fonts
+
+# Waits for the end of its input, which is the end of the worker whatever ended it. A killed process may still be
+# writing while the directory is removed, hence the second tries.
+WATCHER = """
+while read -r _; do :; done
+if read -r pid <"$1/pid"; then kill -9 -- "-$pid"; fi
+tries=0
+until rm -rf "$1" || [ "$tries" -ge 50 ]; do tries=$((tries + 1)); sleep 0.1; done
+"""
+OWNED = ("home", "profile", "cache", "tmp")
+
+
+class PrivateDirectory:
+    def __init__(self, path: Path, fonts_config: Path, watcher: subprocess.Popen[bytes]) -> None:
+        self.path = path
+        self._fonts_config = fonts_config
+        self._watcher = watcher
+
+    @classmethod
+    async def create(cls, parent: Path, account: Account) -> PrivateDirectory:
+        return await asyncio.to_thread(cls._create, parent, account)
+
+    @classmethod
+    def _create(cls, parent: Path, account: Account) -> PrivateDirectory:
+        path = Path(tempfile.mkdtemp(prefix="quire-browser-", dir=parent))
+        try:
+            path.chmod(0o711)  # the browser's user may pass through, not look around
+            for name in OWNED:
+                (path / name).mkdir(mode=0o700)
+            account.give(path / name for name in OWNED)
+            fonts_config = install_fonts(path, path / "cache")
+            return cls(path, fonts_config, _watch(path))
+        except BaseException:
+            shutil.rmtree(path, ignore_errors=True)
+            raise
+
+    @property
+    def environment(self) -> dict[str, str | float | bool]:
+        """All the browser is told about the machine."""
+        return {
+            "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+            "HOME": str(self.path / "home"),
+            "TMPDIR": str(self.path / "tmp"),
+            "XDG_CACHE_HOME": str(self.path / "cache"),
+            "XDG_CONFIG_HOME": str(self.path / "home"),
+            "FONTCONFIG_FILE": str(self._fonts_config),
+            "DBUS_SESSION_BUS_ADDRESS": "disabled:",
+            "DBUS_SYSTEM_BUS_ADDRESS": "disabled:",
+            "TZ": "UTC",
+            "LANG": "C.UTF-8",
+        }
+
+    def process_id(self) -> int:
+        """Also its session and process group: the driver starts the launch script as a leader."""
+        return int((self.path / "pid").read_text())
+
+    async def remove(self) -> None:
+        """Kills what is left of the browser and removes the directory; the same way as after a killed worker."""
+        if self._watcher.stdin is not None:
+            self._watcher.stdin.close()
+        await asyncio.to_thread(self._watcher.wait)
+
+
+def _watch(path: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        ["/bin/sh", "-c", WATCHER, "watcher", str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        start_new_session=True,  # Ctrl-C is for the worker; the watcher outlives it
+    )
