@@ -60,9 +60,9 @@ async def test_refusals_of_a_submission_are_typed_and_store_nothing(office: Offi
     huge = {"kind": "jobs.echo", "payload": {"text": "x" * 1_100_000}}
     refused(await post("/jobs", json=huge), 413, "PAYLOAD_TOO_LARGE")
     both = {"kind": "jobs.noop", "delay_seconds": 1, "run_at": "2030-01-01T00:00:00Z"}
-    refused(await post("/jobs", json=both), 422, "VALIDATION_FAILED")
+    refused(await post("/jobs", json=both), 422, "RUN_AT_INVALID")
     far = {"kind": "jobs.noop", "run_at": "9999-01-01T00:00:00Z"}
-    refused(await post("/jobs", json=far), 422, "VALIDATION_FAILED")
+    refused(await post("/jobs", json=far), 422, "RUN_AT_INVALID")
     odd = {"kind": "jobs.noop", "depends_on": ["#0"]}
     refused(await post("/jobs", json=odd), 422, "DEPENDENCY_INVALID")
     refused(
@@ -280,7 +280,7 @@ async def test_job_without_artifact_says_so(office: Office) -> None:
     for job_id in (done["id"], dead["id"]):
         refused(await office.admin.get(f"/jobs/{job_id}/artifact"), 404, "ARTIFACT_NOT_FOUND")
     refused(await office.admin.get(f"/jobs/{uuid4()}/artifact"), 404, "JOB_NOT_FOUND")
-    refused(await office.admin.get("/jobs/not-an-id/artifact"), 422, "VALIDATION_FAILED")
+    refused(await office.admin.get("/jobs/not-an-id/artifact"), 404, "ROUTE_NOT_FOUND")
 
 
 # Who sees what
@@ -432,8 +432,8 @@ async def test_many_problems_are_decided_by_id_or_filter_each_on_its_own(office:
     ("body", "code"),
     [
         ({"decision": "bless", "ids": [str(uuid4())]}, "DECISION_UNKNOWN"),
-        ({"decision": "retry"}, "VALIDATION_FAILED"),
-        ({"decision": "retry", "filter": {}}, "VALIDATION_FAILED"),
+        ({"decision": "retry"}, "SELECTION_INVALID"),
+        ({"decision": "retry", "filter": {}}, "SELECTION_INVALID"),
         ({"decision": "retry", "ids": [], "filter": {"queue": "default"}}, "VALIDATION_FAILED"),
         ({"decision": "retry", "ids": [str(uuid4()) for _ in range(501)]}, "VALIDATION_FAILED"),
     ],

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
+from uuid import UUID
 
 import typer
 
@@ -20,8 +21,8 @@ from quire.entrypoints.cli.with_api import with_api
 
 app = typer.Typer(help="Jobs.", no_args_is_help=True)
 
-JobId = Annotated[str, typer.Argument(help="Id of the job.")]
-JobIds = Annotated[list[str], typer.Argument(help="Ids of jobs.")]
+JobId = Annotated[UUID, typer.Argument(help="Id of the job.")]
+JobIds = Annotated[list[UUID], typer.Argument(help="Ids of jobs.")]
 Wait = Annotated[bool, typer.Option("--wait", "-w", help="Wait for the end; exit 4 unless it is a success.")]
 Timeout = Annotated[float | None, typer.Option(min=0, help="Seconds to wait at most; then exit 5.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="Save the job's artifact here.")]
@@ -61,7 +62,9 @@ def submit(
     queue: Annotated[str | None, typer.Option(help="Another queue than the kind's own.")] = None,
     size_class: Annotated[str | None, typer.Option(help="small, medium, large or xlarge.")] = None,
     delay: Annotated[float | None, typer.Option(min=0, help="Seconds before it may start.")] = None,
-    after: Annotated[list[str] | None, typer.Option(help="Id of a job to wait for; may be repeated.")] = None,
+    after: Annotated[
+        list[UUID] | None, typer.Option(help="Id of a job to wait for; may be repeated.")
+    ] = None,
     again: Annotated[bool, typer.Option("--again", help="A new job even if the same work exists.")] = False,
     ref: Annotated[str | None, typer.Option(help="Your own name for it.")] = None,
     document: Annotated[str | None, typer.Option(help="Document it belongs to.")] = None,
@@ -78,7 +81,12 @@ def submit(
         "external_ref": ref,
         "document_id": document,
     }
-    body = {"kind": kind, "payload": read_object(payload), "unique": not again, "depends_on": after or []}
+    body = {
+        "kind": kind,
+        "payload": read_object(payload),
+        "unique": not again,
+        "depends_on": [str(job_id) for job_id in after or []],
+    }
     receipt = api.post("/jobs", body | {name: value for name, value in given.items() if value is not None})
     if wait or output:
         _finish(api, [receipt["job_id"]], timeout, output, as_json)
@@ -148,9 +156,13 @@ def batch(
 
 
 def _finish(
-    api: ApiClient, job_ids: Sequence[str], timeout: float | None, output: Path | None, as_json: bool
+    api: ApiClient,
+    job_ids: Sequence[UUID | str],
+    timeout: float | None,
+    output: Path | None,
+    as_json: bool,
 ) -> None:
-    jobs = wait_for_jobs(api, job_ids, timeout_seconds=timeout, quiet=as_json)
+    jobs = wait_for_jobs(api, [str(job_id) for job_id in job_ids], timeout_seconds=timeout, quiet=as_json)
     if output is not None and all(job["artifact"] for job in jobs):
         _save(api, jobs, output, as_json)
     if len(jobs) == 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Annotated, Any
+from uuid import UUID
 
 import typer
 from rich.text import Text
@@ -43,7 +44,7 @@ def list_problems(
 @with_api
 def show(
     api: ApiClient,
-    problem_id: Annotated[str, typer.Argument(help="Id of the problem.")],
+    problem_id: Annotated[UUID, typer.Argument(help="Id of the problem.")],
     as_json: AsJson = False,
 ) -> None:
     """Show a problem with what is recommended."""
@@ -56,7 +57,7 @@ def show(
 def decide(
     api: ApiClient,
     decision: Annotated[str, typer.Argument(help="retry, discard, or one that the kind brings.")],
-    problem_ids: Annotated[list[str] | None, typer.Argument(help="Ids of problems.")] = None,
+    problem_ids: Annotated[list[UUID] | None, typer.Argument(help="Ids of problems.")] = None,
     code: Code = None,
     queue: Queue = None,
     as_json: AsJson = False,
@@ -75,12 +76,12 @@ def decide(
 
 
 def _decide(
-    api: ApiClient, decision: str, ids: Sequence[str], code: str | None, queue: str | None
+    api: ApiClient, decision: str, ids: Sequence[UUID], code: str | None, queue: str | None
 ) -> list[dict[str, Any]]:
     chosen = {name: value for name, value in (("error_code", code), ("queue", queue)) if value}
     if bool(ids) == bool(chosen):
         raise typer.BadParameter("give ids, or --code and --queue, one of them")
-    body = {"decision": decision} | ({"ids": list(ids)} if ids else {"filter": chosen})
+    body = {"decision": decision} | ({"ids": [str(item) for item in ids]} if ids else {"filter": chosen})
     results: list[dict[str, Any]] = []
     while True:
         answer = api.post("/problems/decide", body)

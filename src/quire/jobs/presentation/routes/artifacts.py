@@ -33,7 +33,7 @@ _ANSWERS: dict[int | str, dict[str, object]] = {
 def artifact_routes(desk: JobDesk) -> APIRouter:
     router = APIRouter(tags=["jobs"], route_class=StrictRoute)
 
-    @router.get("/jobs/{job_id}/artifact", response_class=Response, responses=_ANSWERS)
+    @router.get("/jobs/{job_id:uuid}/artifact", response_class=Response, responses=_ANSWERS)
     async def download_artifact(
         caller: CurrentPrincipal,
         job_id: UUID,

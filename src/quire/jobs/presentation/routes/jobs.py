@@ -80,19 +80,19 @@ def job_routes(desk: JobDesk) -> APIRouter:
         jobs = await list_jobs(desk.board, caller, wanted)
         return Page(items=[job_view(job) for job in jobs], next_cursor=next_cursor(jobs, limit))
 
-    @router.get("/jobs/{job_id}", name="show_job")
+    @router.get("/jobs/{job_id:uuid}", name="show_job")
     async def show(caller: CurrentPrincipal, job_id: UUID, wait: Wait = 0) -> JobDetailView:
         """With `wait` the answer comes as soon as the job has ended."""
         detail = await show_job(desk.board, desk.watch, caller, job_id, wait_seconds=wait)
         return await _detail_view(desk, detail)
 
-    @router.post("/jobs/{job_id}/cancel", name="cancel_job")
+    @router.post("/jobs/{job_id:uuid}/cancel", name="cancel_job")
     async def cancel(caller: CurrentPrincipal, job_id: UUID) -> CancelView:
         """A user gives up their own interest; the job goes on while others have one. Operators end it for all."""
         outcome = await cancel_job(desk.board, desk.broker, caller, job_id)
         return CancelView(job_id=job_id, outcome=outcome)
 
-    @router.post("/jobs/{job_id}/retry", name="retry_job")
+    @router.post("/jobs/{job_id:uuid}/retry", name="retry_job")
     async def retry(caller: CurrentPrincipal, job_id: UUID) -> ProblemView:
         """Approves the restart of a dead letter: decides its open problem with `retry`."""
         problem = await retry_job(desk.board, desk.problems, desk.decisions, desk.broker, caller, job_id)

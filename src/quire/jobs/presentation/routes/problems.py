@@ -56,6 +56,7 @@ def problem_routes(desk: JobDesk) -> APIRouter:
     @router.post("/problems/decide", name="decide_problems")
     async def decide_many(caller: CurrentPrincipal, request: DecisionsRequest) -> VerdictsView:
         """Each problem is decided on its own; the answer tells what became of every one."""
+        request.check()
         ids = request.ids or [problem.id for problem in await _selected(desk, caller, request)]
         verdicts = await decide_problems(
             desk.problems, desk.decisions, desk.broker, caller, list(dict.fromkeys(ids)), request.decision
@@ -63,11 +64,11 @@ def problem_routes(desk: JobDesk) -> APIRouter:
         more = request.filter is not None and len(ids) == DECIDE_MAX
         return VerdictsView(results=[verdict_view(verdict) for verdict in verdicts], more=more)
 
-    @router.get("/problems/{problem_id}", name="show_problem")
+    @router.get("/problems/{problem_id:uuid}", name="show_problem")
     async def show(caller: CurrentPrincipal, problem_id: UUID) -> ProblemView:
         return _view(desk, await show_problem(desk.problems, caller, problem_id))
 
-    @router.post("/problems/{problem_id}/decide", name="decide_problem")
+    @router.post("/problems/{problem_id:uuid}/decide", name="decide_problem")
     async def decide(caller: CurrentPrincipal, problem_id: UUID, request: DecisionRequest) -> ProblemView:
         """409 NEWER_JOB_EXISTS with its `job_id` when a newer job does the same work."""
         decided = await decide_problem(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Self
+from typing import Annotated
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from quire.jobs.application.decide_problems import DECIDE_MAX, Verdict
 from quire.jobs.domain.problem import Problem
+from quire.kernel import InvalidInputError
 
 DecisionName = Annotated[
     str,
@@ -53,12 +54,6 @@ class ProblemSelection(BaseModel):
     error_code: ShortText | None = None
     queue: ShortText | None = None
 
-    @model_validator(mode="after")
-    def _something(self) -> Self:
-        if self.error_code is None and self.queue is None:
-            raise ValueError("a filter names an error_code, a queue or both")
-        return self
-
 
 class DecisionsRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
@@ -69,11 +64,12 @@ class DecisionsRequest(BaseModel):
         default=None, description=f"The newest {DECIDE_MAX} open problems that fit."
     )
 
-    @model_validator(mode="after")
-    def _one_way(self) -> Self:
+    def check(self) -> None:
+        """Here and not in the schema, which cannot say it to a client."""
         if (self.ids is None) == (self.filter is None):
-            raise ValueError("give ids or filter, one of them")
-        return self
+            raise InvalidInputError("give ids or filter, one of them", code="SELECTION_INVALID")
+        if self.filter is not None and self.filter.error_code is None and self.filter.queue is None:
+            raise InvalidInputError("a filter names an error_code, a queue or both", code="SELECTION_INVALID")
 
 
 class VerdictView(BaseModel):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from quire.jobs.application.enqueue_jobs import BATCH_MAX, DEPENDENCIES_MAX, JobRequest
 from quire.jobs.application.submit_jobs import WantedJob
 from quire.jobs.domain.job import Receipt
 from quire.jobs.domain.state import JobState
+from quire.kernel import InvalidInputError
 
 LONGEST_DELAY_SECONDS = 366 * 86400
 
@@ -41,14 +42,6 @@ class JobSubmission(BaseModel):
     external_ref: Label | None = Field(default=None, description="The caller's own name for it.")
     document_id: Label | None = None
 
-    @model_validator(mode="after")
-    def _one_time(self) -> Self:
-        if self.run_at is not None and self.delay_seconds is not None:
-            raise ValueError("give run_at or delay_seconds, not both")
-        if self.run_at is not None and self.run_at > _now() + timedelta(seconds=LONGEST_DELAY_SECONDS):
-            raise ValueError("run_at is more than a year ahead")
-        return self
-
     def wanted(self) -> WantedJob:
         request = JobRequest(
             kind=self.kind,
@@ -63,7 +56,14 @@ class JobSubmission(BaseModel):
         return WantedJob(request, tuple(self.depends_on))
 
     def _due_at(self) -> datetime | None:
-        return _now() + timedelta(seconds=self.delay_seconds) if self.delay_seconds else self.run_at
+        """Checked here and not by the schema, which cannot say it to a client."""
+        if self.run_at is None:
+            return _now() + timedelta(seconds=self.delay_seconds) if self.delay_seconds else None
+        if self.delay_seconds is not None:
+            raise InvalidInputError("give run_at or delay_seconds, not both", code="RUN_AT_INVALID")
+        if self.run_at > _now() + timedelta(seconds=LONGEST_DELAY_SECONDS):
+            raise InvalidInputError("run_at is more than a year ahead", code="RUN_AT_INVALID")
+        return self.run_at
 
 
 class BatchSubmission(BaseModel):
