@@ -45,6 +45,10 @@ missing_packages() {
     local python
     [ -e /etc/ssl/certs/ca-certificates.crt ] || echo ca-certificates
     command -v setpriv >/dev/null || echo util-linux
+    if [ "$FLAVOUR" = dev ]; then
+        command -v qpdf >/dev/null || echo qpdf
+        command -v pdftotext >/dev/null || echo poppler-utils
+    fi
     if ! python=$(find_python); then
         echo python3 python3-venv
     elif ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
@@ -70,6 +74,21 @@ install_packages() {
     apt-get update -qq
     # shellcheck disable=SC2086  # a list of words
     apt-get install -y -qq --no-install-recommends $packages >/dev/null
+}
+
+# Printing needs Debian's headless shell. Where there is none, everything else still works.
+install_browser() {
+    local packages="chromium chromium-sandbox chromium-headless-shell"
+    [ ! -x /usr/lib/chromium/chromium-headless-shell ] || return 0
+    if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+        say "to print PDFs, install: $packages"
+        return 0
+    fi
+    say "installing the browser that prints: $packages"
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get update -qq
+    # shellcheck disable=SC2086  # a list of words
+    apt-get install -y -qq --no-install-recommends $packages >/dev/null || say "no browser here: PDFs cannot be printed"
 }
 
 make_environment() {
@@ -103,6 +122,7 @@ if up_to_date; then
     exit 0
 fi
 install_packages
+install_browser
 make_environment
 install_dependencies
 echo "$(fingerprint) $FLAVOUR" > "$STAMP"
