@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 import uvloop
 
+from quire.entrypoints.departure import run_and_leave
 from quire.entrypoints.worker import run_worker
 from quire.runtime.settings import load_settings
 from quire.runtime.telemetry import configure_telemetry
@@ -26,7 +27,7 @@ def worker(
     settings = load_settings(**{name: value for name, value in given.items() if value is not None})
     exporter = configure_telemetry(settings, process="worker")
     try:
-        uvloop.run(run_worker(settings))
+        uvloop.run(run_and_leave(run_worker(settings)))
     finally:
         if exporter is not None:
             exporter.close()
