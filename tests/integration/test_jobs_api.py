@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import signal
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from tests.integration.api_server import client_of, serving, serving_api
+from tests.integration.api_process import running_quire
+from tests.integration.api_server import client_of, serving_api
 from tests.integration.engine_fixture import engine_settings, until
 from tests.integration.jobs_office import Office, dead_letter, ended, open_office, refused, submit
 
-from quire.entrypoints.api import open_api
 from quire.entrypoints.migrate import migrate
 from quire.runtime.auth import ensure_admin_token
 from quire.runtime.database import Database
@@ -221,22 +222,22 @@ async def test_waiting_ends_with_the_state_of_now_when_time_is_up(office: Office
     refused(await office.admin.get(f"/jobs/{job_id}", params={"wait": 31}), 422, "VALIDATION_FAILED")
 
 
-async def test_about_to_stop_the_api_lets_its_long_polls_go(
+async def test_stopping_api_answers_its_long_polls_first(
     dsn: str, database: Database, tmp_path: Path
 ) -> None:
     token = await ensure_admin_token(database, tmp_path / "admin.token")
-    async with (
-        open_api(engine_settings(dsn, tmp_path)) as app,
-        serving(app) as url,
-        client_of(url, token) as me,
-    ):
-        job_id = await submit(me)
-        poll = asyncio.create_task(me.get(f"/jobs/{job_id}", params={"wait": 15}))
-        await me.get("/jobs")
-        started = time.monotonic()
-        app.state.release_waiters()
-        assert (await poll).json()["state"] == "queued"
-        assert time.monotonic() - started < 5
+    async with running_quire("api", "--port", "0", dsn=dsn, directory=tmp_path) as quire:
+        url = (await quire.line_with("api_listening"))["url"]
+        async with client_of(url, token) as client:
+            job_id = await submit(client)
+            poll = asyncio.create_task(client.get(f"/jobs/{job_id}", params={"wait": 30}))
+            # A request that was sent later has been answered, so the poll is being waited for.
+            await client.get(f"/jobs/{job_id}", params={"wait": 0.2})
+            started = time.monotonic()
+            quire.process.send_signal(signal.SIGTERM)
+            assert (await poll).json()["state"] == "queued"
+            assert await asyncio.wait_for(quire.process.wait(), 8) == 0
+        assert time.monotonic() - started < 8
 
 
 # Artifacts

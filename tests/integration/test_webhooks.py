@@ -25,6 +25,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
+from pydantic import SecretStr
 from tests.integration.api_server import client_of, serving_api
 from tests.integration.engine_fixture import (
     EVERYTHING,
@@ -47,6 +48,7 @@ from quire.entrypoints.webhooks import courier_running
 from quire.jobs import JobRequest
 from quire.jobs.domain.webhook_errors import WebhookAddressError, WebhookHostError
 from quire.jobs.infrastructure.http.webhook_sender import HttpWebhookSender
+from quire.jobs.infrastructure.postgres.webhook_outbox import PostgresWebhookOutbox
 from quire.runtime.auth import TenantStore, TokenGrant, TokenStore
 from quire.runtime.database import Database
 from quire.runtime.settings import Settings
@@ -576,8 +578,8 @@ async def test_other_tenants_and_plain_users_reach_nothing(
     ]
     async with client_of(str(acme.base_url), await token(database, "globex")) as globex:
         for method, path in calls:
-            body = {"json": {}} if method == "PATCH" else {}
-            answer = await globex.request(method, f"/webhooks/{webhook['id']}{path}", **body)
+            body = {} if method == "PATCH" else None
+            answer = await globex.request(method, f"/webhooks/{webhook['id']}{path}", json=body)
             assert (answer.status_code, answer.json()["error_code"]) == (404, "WEBHOOK_NOT_FOUND")
         assert (await globex.get("/webhooks")).json()["items"] == []
     async with client_of(str(acme.base_url), await token(database, "acme", "user")) as user:
@@ -617,22 +619,42 @@ async def test_a_bad_request_creates_nothing(
     assert await run_sql(engine, "SELECT count(*) FROM webhook_subscriptions") == [(0,)]
 
 
-async def test_old_settled_deliveries_are_pruned_and_owed_ones_stay(
+async def test_old_settled_deliveries_and_orphans_are_pruned_and_owed_ones_stay(
+    engine: Engine, acme: httpx.AsyncClient, receiver: Receiver
+) -> None:
+    webhook = await subscribe(acme, receiver.url())
+    orphaned = await subscribe(acme, receiver.url())
+    old, owed = await finish_one(engine), await finish_one(engine)
+    await run_sql(engine, "DELETE FROM webhook_subscriptions WHERE id = $1", UUID(orphaned["id"]))
+    await run_sql(engine, "UPDATE webhook_deliveries SET created_at = now() - interval '31 days'")
+    await run_sql(engine, "UPDATE webhook_deliveries SET state = 'dead' WHERE job_id = $1", old)
+    outbox = PostgresWebhookOutbox(engine.database)
+    assert [await outbox.prune(30, 100), await outbox.prune(30, 100)] == [3, 0]
+    left = await run_sql(engine, "SELECT job_id, subscription_id FROM webhook_deliveries")
+    assert left == [(owed, UUID(webhook["id"]))]
+
+
+async def test_without_a_secret_key_webhooks_are_refused_and_jobs_go_on(
+    dsn: str, database: Database, tmp_path: Path, receiver: Receiver
+) -> None:
+    keyless = engine_settings(dsn, tmp_path, QUIRE_SECRET_KEY="", QUIRE_ALLOW_PRIVATE_WEBHOOKS=True)
+    async with serving_api(keyless) as url, client_of(url, await token(database, "acme")) as client:
+        answer = await client.post("/webhooks", json={"url": receiver.url()})
+    assert (answer.status_code, answer.json()["error_code"]) == (503, "WEBHOOKS_UNAVAILABLE")
+    async with open_engine(keyless, application="test-engine") as engine, courier(engine, keyless):
+        await finish_one(engine)
+
+
+async def test_a_secret_sealed_under_another_key_says_so_in_the_log(
     engine: Engine, settings: Settings, acme: httpx.AsyncClient, receiver: Receiver
 ) -> None:
-    from quire.jobs.infrastructure.postgres.webhook_outbox import PostgresWebhookOutbox
-
-    await subscribe(acme, receiver.url())
-    for _ in range(3):
-        await finish_one(engine)
-    await run_sql(engine, "UPDATE webhook_deliveries SET created_at = now() - interval '31 days'")
-    await run_sql(
-        engine,
-        "UPDATE webhook_deliveries SET state = 'dead' WHERE id = (SELECT min(id::text)::uuid FROM webhook_deliveries)",
-    )
-    outbox = PostgresWebhookOutbox(engine.database)
-    assert await outbox.prune(30, 100) == 1
-    assert await run_sql(engine, "SELECT DISTINCT state FROM webhook_deliveries") == [("pending",)]
+    webhook = await subscribe(acme, receiver.url())
+    await finish_one(engine)
+    other = settings.model_copy(update={"secret_key": SecretStr("another secret of enough bytes")})
+    async with courier(engine, other):
+        (line,) = await all_settled(acme, webhook, "dead")
+    assert line["last_error"].startswith("WEBHOOK_SECRET_UNREADABLE")
+    assert receiver.messages == []
 
 
 # Where it does not send
@@ -745,7 +767,7 @@ async def test_tls_is_checked_against_the_name_though_the_address_is_pinned(
 ) -> None:
     context, trusted = server_identity(tmp_path, served)
     asked: list[str | None] = []
-    context.sni_callback = lambda _socket, name, _context: asked.append(name)  # type: ignore[assignment]
+    context.sni_callback = lambda _socket, name, _context: asked.append(name)
     monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
 
     def look_up(_host: str, port: int, **_options: object) -> list[Any]:

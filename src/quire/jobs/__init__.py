@@ -15,6 +15,7 @@ from quire.jobs.domain.errors import (
     JobNotFoundError,
     JobStoppedError,
     LeaseLostError,
+    NoLiveWorkerError,
 )
 from quire.jobs.domain.job import Artifact, Job, JobDetail, JobEvent, JobFilter, Receipt
 from quire.jobs.domain.policies import Policies
@@ -49,6 +50,7 @@ __all__ = [
     "JobState",
     "JobStoppedError",
     "LeaseLostError",
+    "NoLiveWorkerError",
     "Policies",
     "Receipt",
     "Sight",

@@ -5,6 +5,7 @@ from quire.kernel.clock import Clock, SystemClock
 from quire.kernel.errors import (
     ConflictError,
     ForbiddenError,
+    GoneError,
     InvalidInputError,
     NotFoundError,
     QuireError,
@@ -19,6 +20,7 @@ __all__ = [
     "Clock",
     "ConflictError",
     "ForbiddenError",
+    "GoneError",
     "InvalidInputError",
     "NotFoundError",
     "QuireError",

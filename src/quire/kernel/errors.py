@@ -65,6 +65,13 @@ class NotFoundError(QuireError):
     title = "Not found"
 
 
+class GoneError(QuireError):
+    """The thing existed and has been removed."""
+
+    code = "GONE"
+    title = "No longer there"
+
+
 class ConflictError(QuireError):
     """The thing is not in a state that allows this."""
 

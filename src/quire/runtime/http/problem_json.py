@@ -13,6 +13,7 @@ from starlette.responses import Response
 from quire.kernel import (
     ConflictError,
     ForbiddenError,
+    GoneError,
     InvalidInputError,
     NotFoundError,
     QuireError,
@@ -32,6 +33,7 @@ STATUS_BY_FAMILY: tuple[tuple[type[QuireError], int], ...] = (
     (ForbiddenError, 403),
     (NotFoundError, 404),
     (ConflictError, 409),
+    (GoneError, 410),
     (RateLimitedError, 429),
     (UnavailableError, 503),
     (QuireError, 500),

@@ -6,7 +6,7 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Header, Response
-from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.responses import JSONResponse
 
 from quire.jobs.application.find_artifact import find_artifact
 from quire.jobs.domain.errors import ArtifactNotFoundError
@@ -14,9 +14,8 @@ from quire.jobs.domain.job import Artifact, Job
 from quire.jobs.presentation.routes.desk import JobDesk
 from quire.jobs.presentation.schemas.job import UnfinishedView
 from quire.runtime.http import CurrentPrincipal, StrictRoute
-from quire.runtime.storage import StorageBackend, StorageNotFoundError
-from quire.runtime.storage.content_disposition import attachment
-from quire.runtime.storage.routes import byte_range
+from quire.runtime.http.object_answer import Download, object_answer
+from quire.runtime.storage import StorageNotFoundError
 
 RETRY_AFTER_SECONDS = 1
 
@@ -45,11 +44,10 @@ def artifact_routes(desk: JobDesk) -> APIRouter:
         artifact = detail.artifact
         if artifact is None:
             return _unfinished(detail.job)
-        headers = _headers(artifact)
-        if if_none_match is not None and headers["ETag"] in if_none_match:
-            return Response(status_code=304, headers={"ETag": headers["ETag"]})
-        await _check_stored(desk.storage, artifact)
-        return _answer(desk.storage, artifact, headers, range_)
+        try:
+            return await object_answer(desk.storage, _download(artifact), range_, if_none_match)
+        except StorageNotFoundError:
+            raise ArtifactNotFoundError("the artifact is gone from storage") from None
 
     return router
 
@@ -59,37 +57,7 @@ def _unfinished(job: Job) -> Response:
     return JSONResponse(body, 202, {"Retry-After": str(RETRY_AFTER_SECONDS)})
 
 
-async def _check_stored(storage: StorageBackend, artifact: Artifact) -> None:
-    """Asked before the headers go out: later only a broken connection could tell."""
-    try:
-        await storage.stat(artifact.key)
-    except StorageNotFoundError:
-        raise ArtifactNotFoundError("the artifact is gone from storage") from None
-
-
-def _answer(
-    storage: StorageBackend, artifact: Artifact, headers: dict[str, str], asked: str | None
-) -> Response:
-    size = artifact.size_bytes
-    span = byte_range(asked, size) if asked else None
-    if span is not None and span[0] >= span[1]:
-        return Response(status_code=416, headers={"Content-Range": f"bytes */{size}"})
-    start, end = span or (0, size)
-    headers["Content-Length"] = str(end - start)
-    if span is not None:
-        headers["Content-Range"] = f"bytes {start}-{end - 1}/{size}"
-    body = storage.get_stream(artifact.key, start=start, end=end)
-    return StreamingResponse(body, 200 if span is None else 206, headers)
-
-
-def _headers(artifact: Artifact) -> dict[str, str]:
-    return {
-        "Content-Type": artifact.content_type,
-        "Content-Disposition": attachment(artifact.filename),
-        "Accept-Ranges": "bytes",
-        "ETag": f'"{artifact.sha256}"',
-        "Cache-Control": "private, no-cache",
-        # Stored bytes are foreign: never sniffed, never run as a page of ours.
-        "X-Content-Type-Options": "nosniff",
-        "Content-Security-Policy": "default-src 'none'; sandbox",
-    }
+def _download(artifact: Artifact) -> Download:
+    return Download(
+        artifact.key, artifact.size_bytes, artifact.sha256, artifact.content_type, artifact.filename
+    )

@@ -15,7 +15,6 @@ from quire.jobs.application.submit_jobs import submit_jobs
 from quire.jobs.domain.job import JobDetail, JobFilter
 from quire.jobs.domain.state import JobState
 from quire.jobs.presentation.routes.desk import JobDesk
-from quire.jobs.presentation.routes.position import TenantFilter, before_id, next_cursor
 from quire.jobs.presentation.schemas.job import (
     CancelView,
     JobDetailView,
@@ -32,6 +31,7 @@ from quire.jobs.presentation.schemas.submission import (
     receipt_view,
 )
 from quire.runtime.http import CurrentPrincipal, Page, PageCursor, PageLimit, StrictRoute
+from quire.runtime.http.position import TenantFilter, before_id, next_cursor
 from quire.runtime.settings import SettingsError
 from quire.runtime.storage import PresignedUrl
 

@@ -13,7 +13,6 @@ from quire.jobs.application.list_problems import list_problems
 from quire.jobs.application.show_problem import show_problem
 from quire.jobs.domain.problem import Problem, ProblemFilter
 from quire.jobs.presentation.routes.desk import JobDesk
-from quire.jobs.presentation.routes.position import TenantFilter, before_id, next_cursor
 from quire.jobs.presentation.schemas.problem import (
     DecisionRequest,
     DecisionsRequest,
@@ -24,6 +23,7 @@ from quire.jobs.presentation.schemas.problem import (
 )
 from quire.runtime.auth import Principal
 from quire.runtime.http import CurrentPrincipal, Page, PageCursor, PageLimit, StrictRoute
+from quire.runtime.http.position import TenantFilter, before_id, next_cursor
 
 Name = Annotated[str | None, Query(min_length=1, max_length=100)]
 

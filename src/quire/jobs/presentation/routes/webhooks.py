@@ -16,7 +16,6 @@ from quire.jobs.domain.webhook import Delivery, DeliveryState, WebhookPolicy
 from quire.jobs.ports.v1.secret_box import SecretBox
 from quire.jobs.ports.v1.webhook_book import LogPosition, SubscriptionChange, WebhookBook
 from quire.jobs.ports.v1.webhook_sender import WebhookSender
-from quire.jobs.presentation.routes.position import before_id, next_cursor
 from quire.jobs.presentation.schemas.webhook import (
     DeliveryView,
     RotationBody,
@@ -35,6 +34,7 @@ from quire.runtime.http import (
     decode_cursor,
     encode_cursor,
 )
+from quire.runtime.http.position import before_id, next_cursor
 
 StateFilter = Annotated[DeliveryState | None, Query(description="Only those in this state.")]
 

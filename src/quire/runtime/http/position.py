@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import Query
 
 from quire.kernel import InvalidInputError
-from quire.runtime.http import decode_cursor, encode_cursor
+from quire.runtime.http.cursor import decode_cursor, encode_cursor
 
 TenantFilter = Annotated[
     str | None,

@@ -1,0 +1,6 @@
+"""Routes of rendering."""
+
+from quire.render.presentation.routes.pdf import PdfDesk, pdf_routes
+from quire.render.presentation.routes.templates import template_routes
+
+__all__ = ["PdfDesk", "pdf_routes", "template_routes"]

@@ -1,0 +1,30 @@
+"""`/pdf/templates`: the packs that may be used, with the schema and a sample of each payload."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from quire.kernel import NotFoundError
+from quire.render.domain.errors import TemplateError
+from quire.render.ports.v1.template_store import TemplateStore
+from quire.render.presentation.schemas.pdf import TemplateDetailView, TemplateView, template_view
+from quire.runtime.http import CurrentPrincipal
+
+
+def template_routes(templates: TemplateStore) -> APIRouter:
+    router = APIRouter(prefix="/pdf/templates", tags=["pdf"])
+
+    @router.get("")
+    async def list_templates(caller: CurrentPrincipal) -> list[TemplateView]:
+        """The allowlist."""
+        packs = [(templates.pack(name), list(templates.versions(name))) for name in templates.names()]
+        return [template_view(pack, versions) for pack, versions in packs]
+
+    @router.get("/{name}")
+    async def show_template(caller: CurrentPrincipal, name: str) -> TemplateDetailView:
+        try:
+            return template_view(templates.pack(name), list(templates.versions(name)))
+        except TemplateError:
+            raise NotFoundError(f"no template {name[:80]!r}", code="TEMPLATE_NOT_FOUND") from None
+
+    return router

@@ -1,0 +1,1 @@
+"""What rendering takes and answers over HTTP."""
