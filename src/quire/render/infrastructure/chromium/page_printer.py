@@ -20,7 +20,7 @@ from quire.render.domain.pdf_bytes import count_pages, deterministic
 from quire.render.infrastructure.chromium.browser_pool import BrowserPool
 from quire.render.infrastructure.chromium.fingerprint import renderer_fingerprint
 from quire.render.infrastructure.chromium.options import ChromiumOptions
-from quire.render.infrastructure.chromium.print_page import PrintPage
+from quire.render.infrastructure.chromium.print_page import PrintPage, renderer_crash
 from quire.render.infrastructure.chromium.warm_browser import WarmBrowser
 from quire.render.ports.v1.page_printer import PrintedPdf, PrintRequest
 
@@ -72,10 +72,10 @@ class ChromiumPrinter:
         succeeded = False
         try:
             page = await browser.take_page(key, javascript=request.javascript)
-            data, blocked_urls = await _unless_crashed(page, page.print(request, self._options.max_pages))
+            data, blocked_urls = await _unless_broken(page, page.print(request, self._options.max_pages))
             succeeded = True
         except Error as error:
-            raise _typed(error, browser, page) from None
+            raise _typed(error, browser) from None
         finally:
             # Waited for after a failure only: who gets a document need not see the page go.
             release = self._pool.run_errand(self._release(browser, page, key, succeeded))
@@ -124,28 +124,24 @@ def _reuse_key(request: PrintRequest) -> Hashable | None:
     return request.reuse_key, frozenset(request.assets.items())
 
 
-async def _unless_crashed(page: PrintPage, work: Coroutine[object, object, T]) -> T:
+async def _unless_broken(page: PrintPage, work: Coroutine[object, object, T]) -> T:
     """A crashed renderer sometimes leaves its calls unanswered; its event is heard first then."""
     task = asyncio.ensure_future(work)
-    either: set[asyncio.Future[Any]] = {task, page.crashed}
+    either: set[asyncio.Future[Any]] = {task, page.broken}
     try:
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
-            raise _crash()
+            raise page.broken.result()
         return task.result()
     finally:
         task.cancel()
         task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
 
 
-def _typed(error: Error, browser: WarmBrowser, page: PrintPage | None) -> QuireError:
+def _typed(error: Error, browser: WarmBrowser) -> QuireError:
     text = error.message.lower()
     if browser.dead or "closed" in text:
         return BrowserLaunchError(f"the browser died while it printed: {browser.dead or 'it ended'}")
-    if "crash" in text or "printing failed" in text or (page is not None and page.crashed.done()):
-        return _crash()
+    if "crash" in text or "printing failed" in text:
+        return renderer_crash()
     return RenderUnknownError(error.message.splitlines()[0][:300])
-
-
-def _crash() -> BrowserLaunchError:
-    return BrowserLaunchError("the renderer crashed or ran out of memory")

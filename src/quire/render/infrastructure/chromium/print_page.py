@@ -11,9 +11,19 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote
 
-from playwright.async_api import Browser, BrowserContext, Error, Page, Request, Route, WebSocketRoute
+from playwright.async_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Error,
+    Page,
+    Request,
+    Route,
+    WebSocketRoute,
+)
 
-from quire.render.domain.errors import TemplateError
+from quire.kernel import QuireError
+from quire.render.domain.errors import BrowserLaunchError, TemplateError
 from quire.render.infrastructure.chromium.request_report import RequestReport
 from quire.render.ports.v1.page_printer import Asset, PrintRequest
 
@@ -21,6 +31,7 @@ ORIGIN = "https://quire.invalid/"
 FROZEN_WORLD = (Path(__file__).parent / "frozen_world.js").read_text(encoding="utf-8")
 SETTLE = (Path(__file__).parent / "settle.js").read_text(encoding="utf-8")
 HTML_TYPE = "text/html; charset=utf-8"
+DEPARTURE_SECONDS = 1.0
 
 
 class PrintPage:
@@ -30,8 +41,10 @@ class PrintPage:
         self._assets: Mapping[str, Asset] = {}
         self._report = RequestReport()
         self._is_open = False
+        self._is_loading = False
         self.is_reusable = True
-        self.crashed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        # Resolved when the page will never answer again, or would only after all its time.
+        self.broken: asyncio.Future[QuireError] = asyncio.get_running_loop().create_future()
 
     @classmethod
     async def open(cls, browser: Browser, *, javascript: bool) -> PrintPage:
@@ -55,6 +68,8 @@ class PrintPage:
         await self._context.route("**/*", self._answer)
         if javascript:
             await self._context.route_web_socket("**/*", self._refuse_socket)
+        else:
+            self._page.on("console", self._note_complaint)  # without script, all of it is the browser's own
         # Print styles count from the start, or the fonts and images they name would be asked for too late.
         await self._page.emulate_media(media="print")
         await self._page.goto(ORIGIN, wait_until="commit")
@@ -63,10 +78,12 @@ class PrintPage:
     async def print(self, request: PrintRequest, max_pages: int) -> tuple[bytes, tuple[str, ...]]:
         self._assets = {name.removeprefix("./"): asset for name, asset in request.assets.items()}
         self._report = RequestReport()
+        self._is_loading = True
         await self._page.set_content(request.html, timeout=0)
+        self._is_loading = False
         left_behind = await self._settle()
         if self._page.url != ORIGIN:
-            raise TemplateError("the document went to another address instead of being printed")
+            raise _departed()
         pdf = await self._page.pdf(
             scale=1,
             prefer_css_page_size=True,
@@ -81,11 +98,14 @@ class PrintPage:
         return pdf, self._report.urls
 
     async def _settle(self) -> bool:
+        """Frames of the document's own origin are settled with it. Others, which hold a `data:` document or were
+        refused, are asked only if they have one: a frame without a document never answers."""
+        frames = [self._page.main_frame, *(f for f in self._page.frames if f.url.startswith("data:"))]
         try:
-            answers = [bool(await frame.evaluate(SETTLE)) for frame in self._page.frames]
+            answers = [bool(await frame.evaluate(SETTLE)) for frame in frames]
         except Error as error:
             if "navigat" in error.message or "detached" in error.message:
-                raise TemplateError("the document went to another address while it was loading") from None
+                raise _departed() from None
             raise
         return any(answers)
 
@@ -106,7 +126,9 @@ class PrintPage:
             return await route.fulfill(body=asset.data, content_type=asset.content_type)
         self._refuse(url)
         if route.request.is_navigation_request() and route.request.frame == self._page.main_frame:
-            # "No content" leaves the document where it is; an abort would put an error page in its place.
+            # "No content" leaves the document where it is; an abort would put an error page in its place. A document
+            # that leaves while it loads has stopped its own loading, though.
+            asyncio.get_running_loop().call_later(DEPARTURE_SECONDS, self._give_up_loading)
             return await route.fulfill(status=204)
         return await route.abort("blockedbyclient")
 
@@ -124,9 +146,30 @@ class PrintPage:
         if not request.url.startswith(ORIGIN):
             self._report.add(request.url)
 
+    def _note_complaint(self, message: ConsoleMessage) -> None:
+        """A frame that may not show a file makes no request at all, only a complaint."""
+        refused = message.text.partition("Not allowed to load local resource: ")[2]
+        if refused:
+            self._refuse(refused)
+
     def _note_crash(self, _: Page) -> None:
-        if not self.crashed.done():
-            self.crashed.set_result(None)
+        self._break(renderer_crash())
+
+    def _give_up_loading(self) -> None:
+        if self._is_loading:
+            self._break(_departed())
+
+    def _break(self, error: QuireError) -> None:
+        if not self.broken.done():
+            self.broken.set_result(error)
+
+
+def renderer_crash() -> BrowserLaunchError:
+    return BrowserLaunchError("the renderer crashed or ran out of memory")
+
+
+def _departed() -> TemplateError:
+    return TemplateError("the document went to another address instead of being printed")
 
 
 def _asset_name(url: str) -> str:

@@ -2,16 +2,21 @@
 // began). Says whether the document left something behind that the next one in this page would feel: a policy, a
 // chosen style sheet set, a spent autofocus. Opening a document anew does not take those away.
 async () => {
-  for (const animation of document.getAnimations()) {
-    const { endTime } = animation.effect.getComputedTiming();
-    if (Number.isFinite(endTime)) animation.finish();
+  const settle = (animation) => {
+    if (Number.isFinite(animation.effect.getComputedTiming().endTime)) animation.finish();
     else animation.cancel();
-  }
-  for (const drawing of document.querySelectorAll("svg")) {
-    drawing.pauseAnimations?.();
-    drawing.setCurrentTime?.(0);
-  }
-  await Promise.allSettled(Array.from(document.fonts, (face) => face.load()));
-  await document.fonts.ready;
+  };
+  const rest = async (shown) => {
+    shown.getAnimations().forEach(settle);
+    for (const drawing of shown.querySelectorAll("svg")) {
+      drawing.pauseAnimations?.();
+      drawing.setCurrentTime?.(0);
+    }
+    const inner = Array.from(shown.querySelectorAll("iframe, frame, object"), (frame) => frame.contentDocument);
+    await Promise.all(inner.filter(Boolean).map(rest));
+    await Promise.allSettled(Array.from(shown.fonts, (face) => face.load()));
+    await shown.fonts.ready;
+  };
+  await rest(document);
   return document.querySelector("[http-equiv], style[title], link[title], [autofocus]") !== null;
 };
