@@ -20,7 +20,7 @@ def dead_letter(stage: Stage) -> str:
     expect(restarts == 1, f"restarted {restarts} times after one approval")
     _decide(stage, again, "discard")
     expect(stage.ended(job["id"])["state"] == "expired", "the discarded job is still there")
-    return "a problem: retried, then discarded"
+    return "problem retried, then discarded"
 
 
 def _decide(stage: Stage, job: Job, decision: str) -> None:
