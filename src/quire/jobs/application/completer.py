@@ -35,6 +35,7 @@ class Completer:
         policies: Policies,
         on_written: Callable[[Sequence[Outcome], frozenset[UUID]], Awaitable[None]],
         on_released: Callable[[], None],
+        on_due_later: Callable[[float], None],
         *,
         batch: int,
         tick_seconds: float,
@@ -45,6 +46,7 @@ class Completer:
         self._policies = policies
         self._on_written = on_written
         self._on_released = on_released
+        self._on_due_later = on_due_later
         self._batch = batch
         self._tick_seconds = tick_seconds
         self._buffer: list[Outcome] = []
@@ -100,9 +102,10 @@ class Completer:
         for failure in failures:
             metrics.JOB_FAILURES.labels(failure.lease.kind, failure.error_code).inc()
             verdicts.append(await self._persist(lambda failure=failure: self._settle(failure)))  # type: ignore[misc]
-        await self._write(
-            [v for v in verdicts if isinstance(v, Retry)], self._store.retry, lambda v: v.failed
-        )
+        retries = [v for v in verdicts if isinstance(v, Retry)]
+        await self._write(retries, self._store.retry, lambda v: v.failed)
+        for retry in retries:
+            self._on_due_later(retry.delay_seconds)
         await self._write(
             [v for v in verdicts if isinstance(v, DeadLetter)], self._store.bury, lambda v: v.failed
         )

@@ -90,6 +90,7 @@ class Worker:
             parts.policies,
             self._written,
             self._released,
+            self._look_again_in,
             batch=self._options.completion_batch,
             tick_seconds=self._options.completion_tick_seconds,
         )
@@ -268,6 +269,10 @@ class Worker:
             # What cannot be removed now is found by the sweep: its record is still pending.
             with contextlib.suppress(QuireError):
                 await self._parts.artifacts.discard_unpublished(running.artifact.key)
+
+    def _look_again_in(self, seconds: float) -> None:
+        """A short backoff ends between two polls; this worker at least knows when."""
+        asyncio.get_running_loop().call_later(seconds, self._wake.set)
 
     async def _written(self, outcomes: Sequence[Outcome], accepted: frozenset[UUID]) -> None:
         """`accepted`: whose fence was current. The others belong to someone else by now."""
