@@ -481,6 +481,18 @@ async def test_a_stopping_courier_hands_back_what_was_not_answered(
     ]
 
 
+@pytest.mark.parametrize("ticks", range(5))
+async def test_a_courier_that_is_woken_while_it_is_stopped_still_stops(
+    engine: Engine, settings: Settings, ticks: int
+) -> None:
+    async with asyncio.timeout(10):
+        async with courier(engine, settings):
+            await asyncio.sleep(0.1)  # past its first look, so that it rests
+            engine.broker._wake_all()
+            for _ in range(ticks):
+                await asyncio.sleep(0)
+
+
 # Secrets
 
 
@@ -578,7 +590,7 @@ async def test_other_tenants_and_plain_users_reach_nothing(
     ]
     async with client_of(str(acme.base_url), await token(database, "globex")) as globex:
         for method, path in calls:
-            body = {} if method == "PATCH" else None
+            body: dict[str, str] | None = {} if method == "PATCH" else None
             answer = await globex.request(method, f"/webhooks/{webhook['id']}{path}", json=body)
             assert (answer.status_code, answer.json()["error_code"]) == (404, "WEBHOOK_NOT_FOUND")
         assert (await globex.get("/webhooks")).json()["items"] == []

@@ -93,8 +93,10 @@ class Courier:
 
     async def _rest(self, found: bool) -> None:
         """Until something ended, a hand is free, or the poll is due for retries and others' work."""
+        # Not wait_for: before Python 3.12 it loses a cancellation that comes together with the event.
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._wake.wait(), self._poll_seconds * (1 + random.random()))
+            async with asyncio.timeout(self._poll_seconds * (1 + random.random())):
+                await self._wake.wait()
         await asyncio.sleep(GAP_SECONDS if found or self._held else EMPTY_GAP_SECONDS)
 
     def _start(self, delivery: DueDelivery) -> None:
