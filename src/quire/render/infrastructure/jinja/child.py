@@ -8,9 +8,10 @@ import os
 import resource
 import struct
 import sys
+from functools import lru_cache
 from typing import BinaryIO
 
-from jinja2 import StrictUndefined, TemplateError
+from jinja2 import StrictUndefined, Template, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from quire.render.infrastructure.jinja.filters import FILTERS, day, money
@@ -18,6 +19,7 @@ from quire.render.infrastructure.jinja.filters import FILTERS, day, money
 MEMORY_MAX_BYTES = 512 * 1024 * 1024
 HTML_MAX_CHARACTERS = 8_000_000
 NOBODY = 65534
+TEMPLATES_KEPT = 32
 LANGUAGES = ("en", "tr", "ru", "de", "fr", "es", "it", "nl", "pl", "pt", "uk")
 
 
@@ -31,7 +33,11 @@ def main() -> None:
 
 def warm_up() -> None:
     """Everything that is read late by nature: language data, and what Jinja imports to describe an error."""
-    for source in ("{{ x }}", "{% if %}", "{{ 1 | money('EUR') }}{% for i in [1] %}{{ loop.index }}{% endfor %}"):
+    for source in (
+        "{{ x }}",
+        "{% if %}",
+        "{{ 1 | money('EUR') }}{% for i in [1] %}{{ loop.index }}{% endfor %}",
+    ):
         answer(json.dumps({"source": source, "data": {}}).encode())
     for language in LANGUAGES:
         money(100, "EUR", language)
@@ -66,16 +72,21 @@ def answer(request: bytes) -> bytes:
 
 
 def fill(request: dict[str, object]) -> str:
-    environment = ImmutableSandboxedEnvironment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    environment.filters.update(FILTERS)
-    template = environment.from_string(str(request["source"]))
     parts, size = [], 0
-    for part in template.generate(request["data"]):
+    for part in compiled(str(request["source"])).generate(request["data"]):
         size += len(part)
         if size > HTML_MAX_CHARACTERS:
             raise ValueError(f"the document holds more than {HTML_MAX_CHARACTERS} characters")
         parts.append(part)
     return "".join(parts)
+
+
+@lru_cache(maxsize=TEMPLATES_KEPT)
+def compiled(source: str) -> Template:
+    """Compiling costs more than filling. A template keeps nothing of one document for the next."""
+    environment = ImmutableSandboxedEnvironment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment.filters.update(FILTERS)
+    return environment.from_string(source)
 
 
 def read_frame(source: BinaryIO) -> bytes | None:

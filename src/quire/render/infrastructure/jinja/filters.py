@@ -70,7 +70,8 @@ def qr(text: str) -> Markup:
     """A QR code as inline SVG that takes the size of its box. The text itself never becomes markup."""
     if len(text) > QR_MAX_CHARACTERS:
         raise ValueError(f"a QR code holds at most {QR_MAX_CHARACTERS} characters here")
-    code = segno.make_qr(text, error="m")
+    # Bytes of UTF-8, said outright: segno's guessing loads codecs, and the template process may read no file.
+    code = segno.make_qr(text, error="m", mode="byte", encoding="utf-8")
     # segno's SVG holds numbers only.
     return Markup(code.svg_inline(omitsize=True, border=0, svgclass="qr", lineclass=None))  # noqa: S704
 

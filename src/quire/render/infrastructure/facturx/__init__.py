@@ -1,0 +1,1 @@
+"""Structured invoices inside PDFs: Factur-X."""
