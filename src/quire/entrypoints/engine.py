@@ -28,7 +28,7 @@ from quire.jobs.infrastructure.postgres.merged_submissions import MergedSubmissi
 from quire.jobs.infrastructure.postgres.problem_log import PostgresProblemLog
 from quire.jobs.infrastructure.postgres.worker_registry import PostgresWorkerRegistry
 from quire.runtime.database import Database
-from quire.runtime.settings import Settings
+from quire.runtime.settings import Settings, SettingsError
 from quire.runtime.storage import StorageBackend, UrlSigner, open_storage
 
 
@@ -105,7 +105,7 @@ def build_engine(
     admission: Admission,
 ) -> Engine:
     listen_dsn = settings.listen_database_url.get_secret_value() or dsn
-    broker = PostgresBroker(database, listen_dsn, poll_only=settings.poll_only)
+    broker = _broker(settings, database, listen_dsn)
     submissions = MergedSubmissionStore(database)
     registry = PostgresWorkerRegistry(database)
     artifacts = StoredArtifacts(database, storage)
@@ -127,3 +127,11 @@ def build_engine(
         expiry=PostgresExpiryStore(database),
         intake=Intake(submissions, artifacts, registry, broker, admission, handlers, policies),
     )
+
+
+def _broker(settings: Settings, database: Database, listen_dsn: str) -> PostgresBroker:
+    """Who wakes workers, by the scheme of QUIRE_BROKER_URL."""
+    scheme = settings.broker_url.partition(":")[0]
+    if scheme not in ("postgres", "postgresql"):
+        raise SettingsError(f"QUIRE_BROKER_URL: no broker for {scheme}://; postgres:// is the one there is")
+    return PostgresBroker(database, listen_dsn, poll_only=settings.poll_only)

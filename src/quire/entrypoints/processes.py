@@ -34,11 +34,18 @@ def stages(layout: Layout, settings: Settings) -> list[list[Command]]:
     environment = child_environment(layout, settings)
     grace = settings.shutdown_grace_seconds + WORKER_MARGIN_SECONDS
     workers = [
-        _quire(f"worker-{number}", ["worker"], layout, environment, grace)
+        _quire(f"worker-{number}", ["worker"], layout, _own_metrics(environment, settings, number), grace)
         for number in range(1, layout.workers + 1)
     ]
     api = _quire("api", ["api", "--port", str(layout.address.port)], layout, environment, API_GRACE_SECONDS)
     return [workers, [api]]
+
+
+def _own_metrics(environment: Mapping[str, str], settings: Settings, number: int) -> dict[str, str]:
+    """Workers of one machine count up from QUIRE_METRICS_PORT; one port serves one process."""
+    if settings.metrics_port <= 0:
+        return dict(environment)
+    return {**environment, "QUIRE_METRICS_PORT": str(settings.metrics_port + number - 1)}
 
 
 def child_environment(layout: Layout, settings: Settings) -> dict[str, str]:

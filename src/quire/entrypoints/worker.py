@@ -21,6 +21,7 @@ from quire.jobs.infrastructure.postgres.integration_gate import PostgresIntegrat
 from quire.jobs.infrastructure.postgres.lease_store import PostgresLeaseRenewer, PostgresLeaseStore
 from quire.jobs.infrastructure.process.child_runner import ProcessGroupRunner
 from quire.jobs.ports.v1.worker_registry import WorkerCard
+from quire.kernel import UnavailableError
 from quire.runtime.database import Database
 from quire.runtime.settings import Settings, SettingsError
 from quire.runtime.telemetry import start_metrics_server
@@ -82,6 +83,12 @@ async def _rescue(
     await rescue_jobs(card.id, store, gate, engine.policies, overdue, others)
 
 
+async def _ready(worker: Worker) -> None:
+    """It polled lately; a process that merely exists is not ready."""
+    if not worker.live:
+        raise UnavailableError("the worker has not polled lately", code="WORKER_STALLED")
+
+
 async def run_worker(settings: Settings, handlers: Iterable[Handler] | None = None) -> None:
     """Until SIGTERM or SIGINT; a second one does not wait for running jobs. `handlers`: instead of the shipped."""
     async with open_engine(settings, application="quire-worker", handlers=handlers) as engine:
@@ -89,7 +96,9 @@ async def run_worker(settings: Settings, handlers: Iterable[Handler] | None = No
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, worker.stop)
-        server = await start_metrics_server(settings) if settings.metrics_port >= 0 else None
+        server = await start_metrics_server(settings, lambda: _ready(worker))
+        if server is not None:
+            log.info("metrics_listening", port=server.port)
         try:
             async with courier_running(engine, settings, worker.stop):
                 await worker.run()

@@ -165,12 +165,6 @@ class Settings(BaseSettings):
         alias="QUIRE_SWEEP_SEC",
         description="How often expired artifacts, jobs and events are cleaned.",
     )
-    retry_max_attempts: int = Field(
-        0,
-        ge=0,
-        alias="RETRY_MAX_ATTEMPTS",
-        description="Overrides the attempts of every convert policy; 0 keeps config/retries.yaml.",
-    )
 
     # Telemetry
     log_level: Literal["debug", "info", "warning", "error"] = Field(

@@ -38,7 +38,8 @@ class CompletionWatch:
         self._look.set()
         try:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(event.wait(), seconds)
+                async with asyncio.timeout(seconds):
+                    await event.wait()
             return event.is_set() and not self._released
         finally:
             self._waiting[job_id] -= 1
@@ -58,7 +59,8 @@ class CompletionWatch:
     async def _run(self) -> None:
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._look.wait(), LOOK_SECONDS)
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self._look.wait()
             self._look.clear()
             if self._ended:
                 await self._tell_waiters()

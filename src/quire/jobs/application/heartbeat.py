@@ -106,7 +106,8 @@ class Heartbeat:
     async def _wait(self, seconds: float) -> None:
         assert self._poked is not None
         try:
-            await asyncio.wait_for(self._poked.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._poked.wait()
             self._poked.clear()
         except TimeoutError:
             pass
@@ -145,6 +146,7 @@ class Heartbeat:
         log.error("event_loop_blocked", job_ids=[str(job_id) for job_id in overdue])
         faulthandler.dump_traceback()
         try:
-            await asyncio.wait_for(self._rescue(overdue), STUCK_SECONDS)
+            async with asyncio.timeout(STUCK_SECONDS):
+                await self._rescue(overdue)
         finally:
             os._exit(EXIT_STUCK)

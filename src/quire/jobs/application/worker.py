@@ -185,6 +185,7 @@ class Worker:
                 continue
             pause = 0.0
             self._claimed_lately_at = time.monotonic()
+            metrics.JOBS_CLAIMED.inc(len(claim.leases))
             for lease in claim.leases:
                 self._start(lease)
             if len(claim.leases) < room:
@@ -209,7 +210,8 @@ class Worker:
 
     async def _wait(self, seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._wake.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._wake.wait()
 
     # --- running
 
@@ -354,5 +356,6 @@ class Worker:
             await asyncio.wait_for(idle, 5.0)
         hurry.cancel()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._completer.drained(), 30.0)
+            async with asyncio.timeout(30.0):
+                await self._completer.drained()
         log.info("worker_stopped", worker_id=str(self.card.id))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 
 from quire.render.application.create_pdf_job import RAW_TEMPLATE
@@ -14,8 +15,6 @@ from quire.render.ports.v1.invoice_embedder import InvoiceEmbedder
 from quire.render.ports.v1.page_printer import Asset, PagePrinter, PrintedPdf, PrintRequest
 from quire.render.ports.v1.template_store import TemplateStore
 
-# A payload with this field asks for the structured invoice inside the printed one.
-INVOICE_FIELD = "e_invoice"
 RAW_PACK = TemplatePack(RAW_TEMPLATE, "0", Manifest("Raw HTML", "HTML as sent"), "", {}, {})
 
 
@@ -41,9 +40,10 @@ async def render_pdf(
     html = job.html if job.html is not None else await parts.builder.build(pack, job.data)
     printed = await parts.printer.print_pdf(_print_request(pack, job, html, tenant_id, timeout_seconds))
     data = printed.data
-    if pack.manifest.facturx_profile and INVOICE_FIELD in job.data:
+    if pack.manifest.facturx_profile:
         language = str(job.data.get("language", pack.manifest.language))
-        data = await parts.embedder.embed(data, job.data, pack.manifest.facturx_profile, language)
+        profile = pack.manifest.facturx_profile
+        data = await asyncio.to_thread(parts.embedder.embed, data, job.data, profile, language)
     return RenderedDocument(printed, data, f"{pack.name}.pdf")
 
 

@@ -37,7 +37,8 @@ class UsageRecorder:
     async def run(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
             try:
-                await asyncio.wait_for(stop.wait(), FLUSH_SECONDS)
+                async with asyncio.timeout(FLUSH_SECONDS):
+                    await stop.wait()
             except TimeoutError:
                 await self.flush()
         await self.flush()

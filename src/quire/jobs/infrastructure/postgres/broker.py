@@ -67,7 +67,8 @@ class PostgresBroker:
             ready = asyncio.Event()
             self._listener = asyncio.create_task(self._listen_forever(ready))
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(ready.wait(), 5.0)
+                async with asyncio.timeout(5.0):
+                    await ready.wait()
 
     async def _listen_forever(self, ready: asyncio.Event) -> None:
         while True:
@@ -93,7 +94,8 @@ class PostgresBroker:
             ready.set()
             while not closed.is_set():
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(closed.wait(), PROBE_SECONDS)
+                    async with asyncio.timeout(PROBE_SECONDS):
+                        await closed.wait()
                     continue
                 await connection.execute("SELECT 1")
         finally:

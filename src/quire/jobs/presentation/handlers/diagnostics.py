@@ -60,7 +60,8 @@ async def _sleep(payload: object, context: JobContext) -> None:
     assert isinstance(payload, Mapping)
     seconds = float(payload["seconds"])
     try:
-        await asyncio.wait_for(context.stop_requested.wait(), seconds)
+        async with asyncio.timeout(seconds):
+            await context.stop_requested.wait()
     except TimeoutError:
         return
     raise JobStoppedError

@@ -51,17 +51,27 @@ exec {shlex.join([*isolation_command(account), str(executable)])} "$@"
     return script
 
 
-async def check_platform(executable: Path, account: Account) -> None:
-    """Tries the isolation itself, for kernels, containers and policies refuse it in many ways."""
+def check_programs(executable: Path) -> None:
     if not executable.exists():
         raise UnsupportedPlatformError(f"{executable} is missing: install chromium-headless-shell")
     for tool in TOOLS:
         if shutil.which(tool) is None:
             raise UnsupportedPlatformError(f"{tool} is missing: install util-linux")
+
+
+async def check_isolation(account: Account, fonts_config: Path) -> None:
+    """Tries it, for kernels, containers, policies and directory modes refuse it in many ways."""
     attempt = await asyncio.create_subprocess_exec(
-        *isolation_command(account), "true", stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
+        *isolation_command(account),
+        *("test", "-r", str(fonts_config)),
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
     )
     _, complaint = await attempt.communicate()
     if attempt.returncode != 0:
         reason = complaint.decode(errors="replace").strip()[:300]
-        raise UnsupportedPlatformError(f"a browser cannot be shut off from the network here: {reason}")
+        raise UnsupportedPlatformError(
+            f"a browser cannot be shut off from the network here: {reason}"
+            if reason
+            else f"the browser's user cannot enter {fonts_config.parent.parent}"
+        )

@@ -25,7 +25,7 @@ OWNED = ("home", "profile", "cache", "tmp")
 class PrivateDirectory:
     def __init__(self, path: Path, fonts_config: Path, watcher: subprocess.Popen[bytes]) -> None:
         self.path = path
-        self._fonts_config = fonts_config
+        self.fonts_config = fonts_config
         self._watcher = watcher
 
     @classmethod
@@ -55,7 +55,7 @@ class PrivateDirectory:
             "TMPDIR": str(self.path / "tmp"),
             "XDG_CACHE_HOME": str(self.path / "cache"),
             "XDG_CONFIG_HOME": str(self.path / "home"),
-            "FONTCONFIG_FILE": str(self._fonts_config),
+            "FONTCONFIG_FILE": str(self.fonts_config),
             "DBUS_SESSION_BUS_ADDRESS": "disabled:",
             "DBUS_SYSTEM_BUS_ADDRESS": "disabled:",
             "TZ": "UTC",

@@ -13,7 +13,11 @@ from playwright.async_api import Browser, CDPSession, Error, Playwright, async_p
 
 from quire.render.domain.errors import BrowserLaunchError, UnsupportedPlatformError
 from quire.render.infrastructure.chromium.account import choose_account
-from quire.render.infrastructure.chromium.launch_script import check_platform, write_launch_script
+from quire.render.infrastructure.chromium.launch_script import (
+    check_isolation,
+    check_programs,
+    write_launch_script,
+)
 from quire.render.infrastructure.chromium.options import ChromiumOptions
 from quire.render.infrastructure.chromium.print_page import PrintPage
 from quire.render.infrastructure.chromium.private_directory import PrivateDirectory
@@ -63,10 +67,11 @@ class WarmBrowser:
 
     @classmethod
     async def _launch(cls, options: ChromiumOptions, undo: AsyncExitStack) -> WarmBrowser:
+        check_programs(options.executable)
         account = await asyncio.to_thread(choose_account)
-        await check_platform(options.executable, account)
         directory = await PrivateDirectory.create(options.directory, account)
         undo.push_async_callback(directory.remove)
+        await check_isolation(account, directory.fonts_config)
         driver = await async_playwright().start()
         undo.push_async_callback(driver.stop)
         browser = await driver.chromium.launch(

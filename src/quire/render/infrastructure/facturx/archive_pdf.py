@@ -4,6 +4,7 @@ associated file. The pages stay as they were printed. Nothing in it comes from a
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from io import BytesIO
 
@@ -59,7 +60,7 @@ def archive_pdf(pdf: bytes, invoice: InvoiceFile) -> bytes:
 
 def printed_metadata(pdf: bytes) -> dict[str, str]:
     """What the caller or the template chose to call the document."""
-    found = PdfReader(BytesIO(pdf)).metadata or {}
+    found: Mapping[str, object] = PdfReader(BytesIO(pdf)).metadata or {}
     wanted = {"title": "/Title", "author": "/Author", "subject": "/Subject"}
     return {name: str(found[key]) for name, key in wanted.items() if found.get(key)}
 
@@ -103,7 +104,7 @@ def _xmp(invoice: InvoiceFile) -> bytes:
 
 def _attach(writer: PdfWriter, invoice: InvoiceFile) -> None:
     file = _stream(
-        invoice.xml, {"/Type": NameObject("/EmbeddedFile"), "/Subtype": NameObject("/text#2Fxml")}
+        invoice.xml, {"/Type": NameObject("/EmbeddedFile"), "/Subtype": NameObject("/text/xml")}
     ).flate_encode()
     file[NameObject("/Params")] = DictionaryObject(
         {

@@ -33,7 +33,8 @@ class JinjaHtmlBuilder:
         request = json.dumps({"source": pack.source, "data": data}).encode()
         async with self._turn:
             try:
-                answer = await asyncio.wait_for(self._ask(request), timeout_seconds)
+                async with asyncio.timeout(timeout_seconds):
+                    answer = await self._ask(request)
             except TimeoutError:
                 await self._end()
                 raise TemplateError(

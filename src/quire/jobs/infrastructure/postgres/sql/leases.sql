@@ -242,8 +242,9 @@ WITH expired AS MATERIALIZED (
         finished_at = CASE WHEN cancel_requested_at IS NOT NULL OR crash_count + 1 >= $2 THEN now() END,
         expires_at = CASE WHEN cancel_requested_at IS NOT NULL OR crash_count + 1 >= $2
                           THEN now() + make_interval(secs => $3) END,
-        error_code = CASE WHEN crash_count + 1 >= $2 THEN 'WORKER_LOST' ELSE error_code END,
-        error_message = CASE WHEN crash_count + 1 >= $2 THEN 'the worker died while it ran this job' ELSE error_message END,
+        error_code = CASE WHEN cancel_requested_at IS NULL AND crash_count + 1 >= $2 THEN 'WORKER_LOST' ELSE error_code END,
+        error_message = CASE WHEN cancel_requested_at IS NULL AND crash_count + 1 >= $2
+                             THEN 'the worker died while it ran this job' ELSE error_message END,
         crash_count = crash_count + 1, attempt = attempt - 1, leased_by = NULL, lease_expires_at = NULL,
         progress_percent = NULL, updated_at = now()
     WHERE id = ANY (ARRAY(SELECT id FROM expired)) AND state = 'running' AND lease_expires_at < now()
