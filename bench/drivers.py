@@ -13,7 +13,7 @@ import asyncpg
 
 from bench.peer_env import REPOSITORY, peer_python
 from bench.report import Row, publish
-from bench.servers import postgres
+from bench.servers import end_on_sigterm, postgres
 from quire.entrypoints.migrate import migrate
 from quire.jobs.infrastructure.postgres.sql import load
 
@@ -79,6 +79,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     quick = parser.parse_args().quick
     jobs, rounds = (3_000, 3) if quick else (10_000, 5)
+    end_on_sigterm()
     with postgres() as prefix:
         dsn = prefix + "quire"
         asyncio.run(migrate(dsn))

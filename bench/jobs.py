@@ -11,11 +11,11 @@ import os
 import time
 from collections.abc import Callable
 
-from bench.arena import CONTESTANTS, Arena
+from bench.arena import CONTESTANTS, OURS, Arena
 from bench.field import FULL, QUICK, Field, Scale
 from bench.measures import enqueue, flatness, limit, pickup, recovery, soak, throughput
 from bench.report import Row, publish
-from bench.servers import postgres, redis
+from bench.servers import end_on_sigterm, postgres, redis
 
 MEASURES: dict[str, Callable[[Field], list[Row]]] = {
     "throughput": throughput.rows,
@@ -26,6 +26,7 @@ MEASURES: dict[str, Callable[[Field], list[Row]]] = {
     "recovery": recovery.rows,
     "soak": soak.rows,
 }
+PEERS = [one.name for one in CONTESTANTS if one.name != OURS]
 
 
 def measured(name: str, field: Field) -> list[Row]:
@@ -45,14 +46,18 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="less work, one round, under a minute")
     parser.add_argument("--only", nargs="+", choices=list(MEASURES), default=list(MEASURES))
     parser.add_argument("--rounds", type=int, help="instead of the scale's own")
+    parser.add_argument("--peers", nargs="+", choices=PEERS, default=PEERS, help="beside which ones")
+    parser.add_argument("--no-tuning", action="store_true", help="take the settings that were best before")
     return parser.parse_args()
 
 
 def main() -> None:
     arguments = parsed()
+    end_on_sigterm()
     with postgres() as postgres_dsn, redis() as redis_url:
-        field = Field(Arena(postgres_dsn, redis_url), CONTESTANTS, scale_of(arguments))
-        if not arguments.quick:
+        chosen = [one for one in CONTESTANTS if one.name in (OURS, *arguments.peers)]
+        field = Field(Arena(postgres_dsn, redis_url), chosen, scale_of(arguments))
+        if not (arguments.quick or arguments.no_tuning):
             field = throughput.tuned(field)
         publish("jobs", [row for name in arguments.only for row in measured(name, field)])
 

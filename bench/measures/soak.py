@@ -44,6 +44,7 @@ def rows(field: Field) -> list[Row]:
         Row(f"soak {measure}", figure(found[OURS]), peer, figure(found[peer]), bar, lower_is_better=True)
         for measure, figure in FIGURES.items()
         for peer, bar in BARS.items()
+        if peer in found
     ]
 
 
