@@ -12,12 +12,15 @@ from fastapi import FastAPI
 
 from quire.entrypoints.engine import Engine, open_engine
 from quire.entrypoints.migrate import head_revision
+from quire.entrypoints.render import open_templates, pdf_desk
 from quire.entrypoints.webhooks import webhook_desk
 from quire.jobs import CompletionWatch
 from quire.jobs.application.decision_registry import DecisionRegistry
 from quire.jobs.application.gauge_refresher import GaugeRefresher
 from quire.jobs.presentation.routes import JobDesk, job_routers
 from quire.jobs.presentation.routes.webhooks import webhook_routes
+from quire.render.infrastructure.jinja.html_builder import JinjaHtmlBuilder
+from quire.render.presentation.routes import pdf_routes, template_routes
 from quire.runtime.auth import TenantStore, TokenAuthenticator, TokenStore, UsageRecorder
 from quire.runtime.http import BodyLimitRule, build_http_app, health_routes, tenant_routes, token_routes
 from quire.runtime.settings import Settings
@@ -35,6 +38,7 @@ class ApiParts:
     signer: UrlSigner
     usage: UsageRecorder
     watch: CompletionWatch
+    builder: JinjaHtmlBuilder
 
 
 @asynccontextmanager
@@ -48,7 +52,9 @@ async def open_api(settings: Settings, public_url: str = "") -> AsyncIterator[Fa
         )
         usage = UsageRecorder(TokenStore(engine.database))
         await stack.enter_async_context(_running(usage))
-        parts = ApiParts(engine, signer, usage, CompletionWatch(engine.board, engine.broker))
+        builder = JinjaHtmlBuilder()
+        stack.push_async_callback(builder.close)
+        parts = ApiParts(engine, signer, usage, CompletionWatch(engine.board, engine.broker), builder)
         await stack.enter_async_context(_awake(parts))
         app = assemble_api(settings, parts)
         app.state.release_waiters = parts.watch.release
@@ -57,6 +63,7 @@ async def open_api(settings: Settings, public_url: str = "") -> AsyncIterator[Fa
 
 def assemble_api(settings: Settings, parts: ApiParts) -> FastAPI:
     database = parts.engine.database
+    templates = open_templates(settings)
     authenticator = TokenAuthenticator(database, parts.usage)
     ready = DatabaseReadiness(database, head_revision())
     return build_http_app(
@@ -64,6 +71,8 @@ def assemble_api(settings: Settings, parts: ApiParts) -> FastAPI:
         authenticator=authenticator,
         routers=[
             *job_routers(_job_desk(parts)),
+            pdf_routes(pdf_desk(parts.engine, settings, parts.watch, templates, parts.builder)),
+            template_routes(templates),
             webhook_routes(webhook_desk(parts.engine, settings)),
             token_routes(TokenStore(database)),
             tenant_routes(TenantStore(database)),

@@ -27,6 +27,7 @@ from quire.jobs.infrastructure.postgres.lease_store import PostgresLeaseStore
 from quire.jobs.infrastructure.postgres.merged_submissions import MergedSubmissionStore
 from quire.jobs.infrastructure.postgres.problem_log import PostgresProblemLog
 from quire.jobs.infrastructure.postgres.worker_registry import PostgresWorkerRegistry
+from quire.render import accepting_handler
 from quire.runtime.database import Database
 from quire.runtime.settings import Settings, SettingsError
 from quire.runtime.storage import StorageBackend, UrlSigner, open_storage
@@ -55,8 +56,9 @@ class Engine:
 
 
 def shipped_handlers() -> list[Handler]:
-    """Every kind of job this installation can do. A context adds its handlers here."""
-    return [*diagnostic_handlers()]
+    """Every kind that this installation accepts. Kinds that need more than code (a browser) get their working
+    handler in the worker: see `entrypoints/render.py`."""
+    return [*diagnostic_handlers(), accepting_handler()]
 
 
 def read_policies(settings: Settings) -> Policies:

@@ -13,6 +13,7 @@ import structlog
 
 import quire
 from quire.entrypoints.engine import Engine, open_engine
+from quire.entrypoints.render import servable_queues, worker_handlers
 from quire.entrypoints.webhooks import courier_running
 from quire.jobs import Handler, Worker, WorkerOptions, WorkerParts
 from quire.jobs.application.rescue_jobs import rescue_jobs
@@ -59,7 +60,9 @@ def build_worker(engine: Engine, settings: Settings) -> Worker:
 
 def _card(engine: Engine, settings: Settings) -> WorkerCard:
     patterns = [pattern.strip() for pattern in settings.worker_queues.split(",") if pattern.strip()]
-    queues = engine.policies.queues.matching(patterns)
+    matching = engine.policies.queues.matching(patterns)
+    able = servable_queues(settings, [queue.name for queue in matching])
+    queues = [queue for queue in matching if queue.name in able]
     if not queues:
         raise SettingsError(f"WORKER_QUEUES: no queue matches {settings.worker_queues!r}")
     return WorkerCard(
@@ -91,7 +94,12 @@ async def _ready(worker: Worker) -> None:
 
 async def run_worker(settings: Settings, handlers: Iterable[Handler] | None = None) -> None:
     """Until SIGTERM or SIGINT; a second one does not wait for running jobs. `handlers`: instead of the shipped."""
-    async with open_engine(settings, application="quire-worker", handlers=handlers) as engine:
+    async with (
+        worker_handlers(settings) as shipped,
+        open_engine(
+            settings, application="quire-worker", handlers=shipped if handlers is None else handlers
+        ) as engine,
+    ):
         worker = build_worker(engine, settings)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):

@@ -1,1 +1,17 @@
-"""HTML template → PDF. Other contexts import from here only."""
+"""Front door of rendering: HTML templates to PDF."""
+
+from quire.render.application.create_pdf_job import DocumentRequest, RenderDesk, create_pdf_job
+from quire.render.application.render_pdf import RenderParts, render_pdf
+from quire.render.domain.job_payload import RenderJob
+from quire.render.presentation.handlers.render_pdf import accepting_handler, render_handler
+
+__all__ = [
+    "DocumentRequest",
+    "RenderDesk",
+    "RenderJob",
+    "RenderParts",
+    "accepting_handler",
+    "create_pdf_job",
+    "render_handler",
+    "render_pdf",
+]

@@ -166,6 +166,39 @@ class Settings(BaseSettings):
         description="How often expired artifacts, jobs and events are cleaned.",
     )
 
+    # Render
+    templates_dir: Path | None = Field(
+        None,
+        alias="QUIRE_TEMPLATES_DIR",
+        description="Folder of own template packs, beside the shipped ones.",
+    )
+    template_allowlist: str = Field(
+        "invoice,receipt,contract,statement,report",
+        alias="PDF_TEMPLATE_ALLOWLIST",
+        description="Comma-separated packs that may be used.",
+    )
+    pdf_max_payload_bytes: int = Field(
+        524_288, gt=0, alias="PDF_MAX_PAYLOAD_BYTES", description="Largest payload of a document."
+    )
+    pdf_failsafe: Literal["strict", "degrade"] = Field(
+        "strict",
+        alias="PDF_FAILSAFE",
+        description="While no renderer lives: 503, or the document as HTML.",
+    )
+    render_fingerprint: str = Field(
+        "",
+        alias="QUIRE_RENDER_FINGERPRINT",
+        description="Renderer that documents are accepted for. Empty: this machine's browser and fonts.",
+    )
+    chromium: Path = Field(
+        Path("/usr/lib/chromium/chromium-headless-shell"),
+        alias="QUIRE_CHROMIUM",
+        description="The browser that prints.",
+    )
+    render_pages: int = Field(
+        4, ge=1, le=64, alias="QUIRE_RENDER_PAGES", description="Documents one worker prints at once."
+    )
+
     # Telemetry
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", alias="QUIRE_LOG_LEVEL", description="Least level that is logged."

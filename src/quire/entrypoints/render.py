@@ -1,0 +1,93 @@
+"""Wires rendering: templates, the template process, the browser."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+
+import structlog
+
+from quire.entrypoints.engine import Engine, shipped_handlers
+from quire.entrypoints.shipped import shipped_dir
+from quire.jobs import CompletionWatch, Handler
+from quire.render import RenderDesk, RenderParts, render_handler
+from quire.render.domain.errors import UnsupportedPlatformError
+from quire.render.infrastructure.chromium import ChromiumOptions, ChromiumPrinter
+from quire.render.infrastructure.chromium.fingerprint import renderer_fingerprint
+from quire.render.infrastructure.facturx.invoice_embedder import FacturxInvoiceEmbedder
+from quire.render.infrastructure.filesystem.template_store import FolderTemplateStore
+from quire.render.infrastructure.jinja.html_builder import JinjaHtmlBuilder
+from quire.render.presentation.routes import PdfDesk
+from quire.runtime.settings import Settings
+
+RENDER_QUEUE = "render_pdf"
+
+log = structlog.get_logger(__name__)
+
+
+def open_templates(settings: Settings) -> FolderTemplateStore:
+    own = [settings.templates_dir] if settings.templates_dir is not None else []
+    names = [name.strip() for name in settings.template_allowlist.split(",") if name.strip()]
+    return FolderTemplateStore([shipped_dir("templates"), *own], names)
+
+
+def fleet_fingerprint(settings: Settings) -> str:
+    """What documents are accepted for. Empty when neither the settings nor this machine can say."""
+    if settings.render_fingerprint:
+        return settings.render_fingerprint
+    try:
+        return renderer_fingerprint(settings.chromium)
+    except UnsupportedPlatformError:
+        return ""
+
+
+def can_print(settings: Settings) -> bool:
+    return settings.chromium.exists()
+
+
+@asynccontextmanager
+async def worker_handlers(settings: Settings) -> AsyncIterator[list[Handler]]:
+    """All kinds a worker can do here; without a browser, documents are left to others."""
+    others = [handler for handler in shipped_handlers() if handler.kind != "render.pdf"]
+    if not can_print(settings):
+        log.warning("no_browser", chromium=str(settings.chromium))
+        yield others
+        return
+    parts = RenderParts(
+        templates=open_templates(settings),
+        builder=JinjaHtmlBuilder(),
+        printer=ChromiumPrinter(
+            ChromiumOptions(executable=settings.chromium, pages_per_browser=settings.render_pages)
+        ),
+        embedder=FacturxInvoiceEmbedder(),
+    )
+    try:
+        yield [*others, render_handler(parts)]
+    finally:
+        await parts.printer.close()
+        await parts.builder.close()
+
+
+def servable_queues(settings: Settings, names: Iterable[str]) -> list[str]:
+    """A worker that cannot print must not say that it serves documents."""
+    return [name for name in names if name != RENDER_QUEUE or can_print(settings)]
+
+
+def pdf_desk(
+    engine: Engine,
+    settings: Settings,
+    watch: CompletionWatch,
+    templates: FolderTemplateStore,
+    builder: JinjaHtmlBuilder,
+) -> PdfDesk:
+    return PdfDesk(
+        render=RenderDesk(
+            engine.intake, templates, fleet_fingerprint(settings), settings.pdf_max_payload_bytes
+        ),
+        board=engine.board,
+        broker=engine.broker,
+        watch=watch,
+        storage=engine.storage,
+        builder=builder,
+        failsafe=settings.pdf_failsafe,
+    )
