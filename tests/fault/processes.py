@@ -30,7 +30,7 @@ class WorkerProcess:
         with log.open("ab") as output:
             self._process = subprocess.Popen(
                 [sys.executable, *arguments],
-                env={**site.process_environment(extra), "PYTHONPATH": str(REPOSITORY)},
+                env={**site.process_environment(extra), "PYTHONPATH": _python_path()},
                 # Not the developer's .env file.
                 cwd=site.root,
                 stdin=subprocess.DEVNULL,
@@ -95,6 +95,11 @@ class WorkerProcess:
 
     def limit_file_size(self, size_bytes: int) -> None:
         resource.prlimit(self.pid, resource.RLIMIT_FSIZE, (size_bytes, resource.RLIM_INFINITY))
+
+
+def _python_path() -> str:
+    """The tests' own modules, beside whatever this run was given."""
+    return os.pathsep.join(filter(None, [str(REPOSITORY), os.environ.get("PYTHONPATH")]))
 
 
 class WorkerYard:
