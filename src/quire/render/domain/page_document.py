@@ -12,6 +12,8 @@ from quire.render.domain.render_options import RenderOptions, page_css
 from quire.render.domain.template_pack import Manifest, TemplatePack
 
 STYLESHEET = "style.css"
+# Without it Chromium rounds every letter's width to whole screen pixels: uneven words, and gaps in copied text.
+LETTER_SPACING = ":root{text-rendering:geometricPrecision}"
 HEAD_END = re.compile(r"</head\s*>", re.IGNORECASE)
 HEAD_START = re.compile(r"<head[^>]*>", re.IGNORECASE)
 TITLE = re.compile(r"<title[^>]*>.*?</title\s*>", re.IGNORECASE | re.DOTALL)
@@ -41,7 +43,7 @@ def with_head(html: str, first: str, last: str) -> str:
 
 def _opening(options: RenderOptions, manifest: Manifest) -> str:
     rule = page_css(options, manifest.paper, manifest.landscape, manifest.margin)
-    return f'<meta charset="utf-8"><style>{rule}</style>'
+    return f'<meta charset="utf-8"><style>{LETTER_SPACING}{rule}</style>'
 
 
 def _titled(html: str, options: RenderOptions) -> str:

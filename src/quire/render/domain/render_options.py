@@ -38,6 +38,7 @@ def page_css(options: RenderOptions, paper: str, landscape: bool, margin: str) -
 
 
 def css_string(text: str | None) -> str:
-    """Every character that could end the string or the style element is written as its number."""
-    escaped = "".join(c if c.isalnum() or c in " .,:-" else f"\\{ord(c):06x}" for c in text or "")
+    """Every character that could end the string or the style element is written as its number, with the one space
+    that ends an escape: without it the text's own next space would be taken for it."""
+    escaped = "".join(c if c.isalnum() or c in " .,:-" else f"\\{ord(c):06x} " for c in text or "")
     return f'"{escaped}"'
