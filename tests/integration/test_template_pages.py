@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import AsyncIterator
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from pypdf import PdfReader
 from tests.integration.printing import complaints_of, fonts_of
 from tests.unit.render.packs import (
     LANGUAGES,
@@ -22,6 +24,7 @@ from tests.unit.render.packs import (
 )
 
 from quire.render.domain.page_document import page_document
+from quire.render.domain.pdf_metadata import document_metadata, with_metadata
 from quire.render.domain.render_options import RenderOptions
 from quire.render.infrastructure.chromium import ChromiumPrinter
 from quire.render.infrastructure.facturx.invoice_embedder import FacturxInvoiceEmbedder
@@ -103,3 +106,21 @@ async def test_printed_e_invoice_is_sound_and_the_same_every_time(
     assert files[0] == files[1]
     assert complaints_of(files[0], tmp_path) == ""
     assert pages_of(files[0]) == pages_of((await printed(printer, "invoice", data)).data)
+
+
+async def test_author_and_keywords_of_a_document_reach_the_pdf(
+    printer: ChromiumPrinter, tmp_path: Path
+) -> None:
+    options = RenderOptions(keywords="fatura, KDV) /Evil (x", subject="Ekim 2026")
+    html = page_document(filled("invoice", payload("invoice", "tr")), pack_of("invoice"), options)
+    for tagged in (False, True):
+        bare = (await printer.print_pdf(PrintRequest(html=html, tagged=tagged))).data
+        full = with_metadata(bare, document_metadata(html))
+        metadata = PdfReader(BytesIO(full)).metadata
+        assert metadata is not None
+        assert metadata.author == payload("invoice", "tr")["seller"]["name"]
+        assert (metadata.subject, metadata.keywords) == (options.subject, options.keywords)
+        assert str(metadata.title).startswith("Fatura KIO2026000000391")
+        assert full.startswith(bare)
+        assert complaints_of(full, tmp_path) == ""
+        assert pages_of(full) == pages_of(bare)

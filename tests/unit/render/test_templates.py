@@ -291,6 +291,15 @@ def test_css_string_cannot_end_its_style() -> None:
     assert css('a" b') == '"a\\000022  b"'
 
 
+def test_names_in_running_lines_are_cut_and_not_escaped_twice() -> None:
+    data = payload("invoice")
+    data["seller"]["name"] = "Finch & Sons <Ltd> " + "x" * 180
+    style = re.findall(r"@(?:top|bottom)-left \{ content: (\".*?); \}", filled("invoice", data))
+    assert all("Finch \\000026  Sons \\00003c Ltd\\00003e  x" in text for text in style)
+    assert len(style) == 2
+    assert all(text.endswith('\\002026 "') for text in style)
+
+
 def test_qr_code_holds_no_markup_of_its_text() -> None:
     drawing = qr("<script>Ж")
     assert drawing.startswith("<svg")
