@@ -9,6 +9,7 @@ from quire.render.application.create_pdf_job import RAW_TEMPLATE
 from quire.render.domain.errors import TemplateError
 from quire.render.domain.job_payload import RenderJob
 from quire.render.domain.page_document import page_document, raw_document
+from quire.render.domain.pdf_metadata import document_metadata, with_metadata
 from quire.render.domain.template_pack import Manifest, TemplatePack
 from quire.render.ports.v1.html_builder import HtmlBuilder
 from quire.render.ports.v1.invoice_embedder import InvoiceEmbedder
@@ -38,8 +39,9 @@ async def render_pdf(
 ) -> RenderedDocument:
     pack = _pack_of(parts.templates, job)
     html = job.html if job.html is not None else await parts.builder.build(pack, job.data)
-    printed = await parts.printer.print_pdf(_print_request(pack, job, html, tenant_id, timeout_seconds))
-    data = printed.data
+    request = _print_request(pack, job, html, tenant_id, timeout_seconds)
+    printed = await parts.printer.print_pdf(request)
+    data = with_metadata(printed.data, document_metadata(request.html))
     if pack.manifest.facturx_profile:
         language = str(job.data.get("language", pack.manifest.language))
         profile = pack.manifest.facturx_profile
