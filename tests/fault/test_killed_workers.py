@@ -31,7 +31,7 @@ async def test_every_job_ends_once_while_workers_are_killed_at_random_moments(
     site: Site, engine: Engine, yard: WorkerYard
 ) -> None:
     workers = [yard.start(WORKER_CONCURRENCY=8) for _ in range(WORKERS)]
-    with Enqueuer(engine_door(site), batch=25, pause_seconds=0.2) as client:
+    with Enqueuer(engine_door(site), batch=20, pause_seconds=0.3) as client:
         for kill in range(KILLS):
             victim = workers[kill % WORKERS]
             await holds(engine, await victim.started(), 1)
