@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -22,7 +23,23 @@ class PolicyFileError(QuireError):
     title = "A policy file is not valid"
 
 
+@dataclass(frozen=True)
+class LocatedFile(Generic[Model]):
+    """A valid file, for checks that look beyond it."""
+
+    path: Path
+    content: Model
+    root: yaml.Node | None
+
+    def refusal(self, loc: Sequence[int | str], message: str) -> PolicyFileError:
+        return PolicyFileError(_describe(self.path, self.root, loc, message))
+
+
 def read_located(path: Path, model: type[Model]) -> Model:
+    return open_located(path, model).content
+
+
+def open_located(path: Path, model: type[Model]) -> LocatedFile[Model]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:
@@ -34,10 +51,13 @@ def read_located(path: Path, model: type[Model]) -> Model:
         data = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise PolicyFileError(f"{path.name}{_mark(error)}: not valid YAML") from None
+    except (ValueError, RecursionError) as error:
+        # A date that is none, or nesting without end: YAML by its grammar, nothing by its meaning.
+        raise PolicyFileError(f"{path.name}: not valid YAML ({type(error).__name__})") from None
     if root is not None:
         _refuse_repeated_keys(path, root)
     try:
-        return model.model_validate(data)
+        return LocatedFile(path, model.model_validate(data), root)
     except ValidationError as error:
         lines = [_describe(path, root, item["loc"], item["msg"]) for item in error.errors(include_url=False)]
         raise PolicyFileError("; ".join(lines[:10])) from None

@@ -10,17 +10,18 @@ from quire.jobs.domain.queue import KindPolicy, QueuePolicies, QueuePolicy
 from quire.jobs.domain.retry import Backoff, RetryPolicies, RetryRule
 from quire.jobs.domain.throttle import IntegrationPolicy
 from quire.jobs.infrastructure.yaml import policy_schema as schema
-from quire.jobs.infrastructure.yaml.located_file import PolicyFileError, read_located
+from quire.jobs.infrastructure.yaml.located_file import LocatedFile, open_located, read_located
 
 SOFT_MARGIN_SECONDS = 5.0
 
 
 def load_policies(config_dir: Path) -> Policies:
     """Raises PolicyFileError (CONFIG_INVALID) that names file and line."""
-    queues = read_located(config_dir / "queues.yaml", schema.QueuesFile)
+    queues_file = open_located(config_dir / "queues.yaml", schema.QueuesFile)
     retries = read_located(config_dir / "retries.yaml", schema.RetriesFile)
     throttling = read_located(config_dir / "throttling.yaml", schema.ThrottlingFile)
-    _check_references(queues, throttling)
+    _check_references(queues_file, throttling)
+    queues = queues_file.content
     return Policies(
         queues=QueuePolicies(
             queues={name: _queue(name, item) for name, item in queues.queues.items()},
@@ -35,25 +36,28 @@ def load_policies(config_dir: Path) -> Policies:
     )
 
 
-def _check_references(queues: schema.QueuesFile, throttling: schema.ThrottlingFile) -> None:
-    if "default" not in queues.queues:
-        raise PolicyFileError("queues.yaml: queues: a queue named default is needed")
-    for name, queue in queues.queues.items():
+def _check_references(file: LocatedFile[schema.QueuesFile], throttling: schema.ThrottlingFile) -> None:
+    queues = file.content.queues
+    if "default" not in queues:
+        raise file.refusal(["queues"], "a queue named default is needed")
+    for name, queue in queues.items():
         if queue.integration is not None and queue.integration not in throttling.integrations:
-            raise PolicyFileError(
-                f"queues.yaml: queues.{name}.integration: {queue.integration} is not in throttling.yaml"
+            raise file.refusal(
+                ["queues", name, "integration"], f"{queue.integration} is not in throttling.yaml"
             )
-    for kind, item in queues.kinds.items():
-        if item.queue not in queues.queues:
-            raise PolicyFileError(f"queues.yaml: kinds.{kind}.queue: there is no queue {item.queue}")
+        if queue.soft_limit_seconds is not None and queue.soft_limit_seconds > queue.hard_limit_seconds:
+            raise file.refusal(
+                ["queues", name, "soft_limit_seconds"], "the soft limit is after the hard limit"
+            )
+    for kind, item in file.content.kinds.items():
+        if item.queue not in queues:
+            raise file.refusal(["kinds", kind, "queue"], f"there is no queue {item.queue}")
 
 
 def _queue(name: str, item: schema.Queue) -> QueuePolicy:
     soft = item.soft_limit_seconds
     if soft is None:
         soft = max(item.hard_limit_seconds - SOFT_MARGIN_SECONDS, item.hard_limit_seconds / 2)
-    if soft > item.hard_limit_seconds:
-        raise PolicyFileError(f"queues.yaml: queues.{name}: the soft limit is after the hard limit")
     return QueuePolicy(
         name=name,
         size_class=item.size_class,

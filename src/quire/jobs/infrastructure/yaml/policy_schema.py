@@ -13,7 +13,10 @@ KindName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$")]
 KindPattern = Annotated[str, Field(pattern=r"^[a-z0-9_.*]+$")]
 Code = Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")]
 SizeClass = Literal["small", "medium", "large", "xlarge"]
-Seconds = Annotated[float, Field(gt=0)]
+# Whatever is longer than a century is a typing mistake, and beyond the database's calendar in the end.
+LONGEST_SECONDS = 100 * 366 * 86400.0
+Seconds = Annotated[float, Field(gt=0, le=LONGEST_SECONDS)]
+Days = Annotated[float, Field(gt=0, le=LONGEST_SECONDS / 86400)]
 
 
 class Strict(BaseModel):
@@ -36,7 +39,7 @@ class Queue(Strict):
 
 class Kind(Strict):
     queue: Name
-    ttl_seconds: float = Field(7 * 86400.0, ge=0)
+    ttl_seconds: float = Field(7 * 86400.0, ge=0, le=LONGEST_SECONDS)
     timeout_code: Code = JOB_TIMEOUT
     require_worker: bool = False
     unavailable_code: Code = "WORKER_UNAVAILABLE"
@@ -44,8 +47,8 @@ class Kind(Strict):
 
 
 class Retention(Strict):
-    event_days: Seconds = 30.0
-    job_days: Seconds = 90.0
+    event_days: Days = 30.0
+    job_days: Days = 90.0
 
 
 class QueuesFile(Strict):
@@ -59,18 +62,18 @@ class QueuesFile(Strict):
 class Rule(Strict):
     codes: list[Code] = Field(min_length=1)
     attempts: int = Field(ge=1, le=100)
-    base_seconds: float = Field(1.0, ge=0)
-    factor: float = Field(2.0, ge=1)
-    cap_seconds: float = Field(600.0, ge=0)
+    base_seconds: float = Field(1.0, ge=0, le=LONGEST_SECONDS)
+    factor: float = Field(2.0, ge=1, le=1000)
+    cap_seconds: float = Field(600.0, ge=0, le=LONGEST_SECONDS)
     jitter: Literal["full", "additive", "none"] = "full"
-    jitter_seconds: float = Field(0.0, ge=0)
+    jitter_seconds: float = Field(0.0, ge=0, le=LONGEST_SECONDS)
     size_class: SizeClass | None = Field(None, alias="class")
 
 
 class RetriesFile(Strict):
     version: Literal[1]
     max_crashes: int = Field(3, ge=1)
-    dead_letter_days: Seconds = 10.0
+    dead_letter_days: Days = 10.0
     kinds: dict[KindPattern, list[Rule]]
 
 
@@ -83,7 +86,7 @@ class Breaker(Strict):
 
 
 class Integration(Strict):
-    rate_per_second: Seconds | None = None
+    rate_per_second: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
     burst: int = Field(1, ge=1)
     max_concurrency: int | None = Field(None, ge=1)
     breaker: Breaker | None = None
