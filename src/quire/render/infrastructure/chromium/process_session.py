@@ -61,6 +61,10 @@ class ProcessSession:
             os.killpg(self.leader, signal.SIGKILL)
 
 
+def is_running(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
+
+
 def _all_processes() -> list[int]:
     return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
 

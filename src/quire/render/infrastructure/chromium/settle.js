@@ -1,4 +1,4 @@
-// The document at rest: every font it declares is loaded, every animation is where it ends (or, endless, where it
+// The document at rest: its script says it is ready, every font it declares is loaded, every animation is where it ends (or, endless, where it
 // began). Says whether the document left something behind that the next one in this page would feel: a policy, a
 // chosen style sheet set, a spent autofocus. Opening a document anew does not take those away.
 async () => {
@@ -6,7 +6,15 @@ async () => {
     if (Number.isFinite(animation.effect.getComputedTiming().endTime)) animation.finish();
     else animation.cancel();
   };
+  // It moves by means that are not told to anybody: its text is printed in place.
+  const still = (marquee) => {
+    const box = marquee.ownerDocument.createElement("div");
+    for (const { name, value } of marquee.attributes) box.setAttribute(name, value);
+    box.append(...marquee.childNodes);
+    marquee.replaceWith(box);
+  };
   const rest = async (shown) => {
+    shown.querySelectorAll("marquee").forEach(still);
     shown.getAnimations().forEach(settle);
     for (const drawing of shown.querySelectorAll("svg")) {
       drawing.pauseAnimations?.();
@@ -17,6 +25,7 @@ async () => {
     await Promise.allSettled(Array.from(shown.fonts, (face) => face.load()));
     await shown.fonts.ready;
   };
+  await globalThis.quireReady;
   await rest(document);
   return document.querySelector("[http-equiv], style[title], link[title], [autofocus]") !== null;
 };

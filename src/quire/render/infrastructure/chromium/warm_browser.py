@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack, suppress
 
 from playwright.async_api import Browser, CDPSession, Error, Playwright, async_playwright
 
+from quire.kernel import QuireError
 from quire.render.domain.errors import BrowserLaunchError, UnsupportedPlatformError
 from quire.render.infrastructure.chromium.account import choose_account
 from quire.render.infrastructure.chromium.launch_script import (
@@ -21,7 +22,7 @@ from quire.render.infrastructure.chromium.launch_script import (
 from quire.render.infrastructure.chromium.options import ChromiumOptions
 from quire.render.infrastructure.chromium.print_page import PrintPage
 from quire.render.infrastructure.chromium.private_directory import PrivateDirectory
-from quire.render.infrastructure.chromium.process_session import ProcessSession
+from quire.render.infrastructure.chromium.process_session import ProcessSession, is_running
 
 MEMORY_CHECK_SECONDS = 1.0
 
@@ -62,7 +63,9 @@ class WarmBrowser:
                 return launched
         except TimeoutError:
             raise BrowserLaunchError(f"no browser within {options.launch_seconds:g} s") from None
-        except (Error, OSError, ValueError) as error:
+        except QuireError:
+            raise
+        except Exception as error:  # a driver that cannot start fails with no type of its own
             raise BrowserLaunchError(f"the browser did not start: {_first_line(error)}") from None
 
     @classmethod
@@ -101,6 +104,9 @@ class WarmBrowser:
 
     @property
     def is_fit(self) -> bool:
+        # A killed driver says no farewell.
+        if not (is_running(self._driver_process) and is_running(self.session.leader)):
+            self._note_death("it ended")
         return not (self.worn or self.dead)
 
     def has_page_for(self, key: Hashable) -> bool:

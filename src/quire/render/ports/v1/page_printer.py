@@ -21,6 +21,8 @@ class PrintRequest:
     assets: Mapping[str, Asset] = field(default_factory=dict)
     """By the relative URL the document uses (`logo.svg`, `fonts/inter.woff2`); served from memory."""
     javascript: bool = False
+    """Script sees a frozen clock and fixed random numbers. One that is not done when the document has loaded sets
+    `globalThis.quireReady` to a promise; printing waits for it."""
     tagged: bool = False
     outline: bool = False
     reuse_key: str | None = None
