@@ -7,6 +7,7 @@ import dataclasses
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -23,6 +24,8 @@ from quire.jobs.infrastructure.postgres.lease_store import PostgresLeaseStore
 from quire.runtime.settings import Settings, load_settings
 
 KIND = "jobs.noop"
+# No job here makes an artifact; the wiring wants a place for them all the same.
+STORAGE = Path(tempfile.gettempdir()) / "quire-bench-storage"
 # Where config/queues.yaml sends that kind.
 QUEUE = "default"
 WHO = "bench"
@@ -38,7 +41,7 @@ def settings_of(options: Options) -> Settings:
     batch = int(options["batch"])
     return load_settings(
         DATABASE_URL=options["dsn"],
-        QUIRE_STORAGE_URL=f"file:{tempfile.mkdtemp(prefix='quire-bench-storage-')}",
+        QUIRE_STORAGE_URL=f"file:{STORAGE}",
         QUIRE_LOG_LEVEL="error",
         WORKER_CONCURRENCY=batch,
         WORKER_COMPLETION_BATCH=batch,
