@@ -148,7 +148,7 @@ async def test_a_child_that_succeeded_and_expired_still_counts_as_done(dsn: str,
         await complete(engine, ANN, await claim_one(engine, ANN))
         await bury(engine, ANN, await claim_one(engine, ANN))
         await run_sql(engine, "UPDATE jobs SET expires_at = now() - interval '1 s' WHERE id = $1", child)
-        assert await engine.expiry.expire([child], "sweeper") == 1
+        assert len(await engine.expiry.expire([child], "sweeper")) == 1
         await engine.problems.retry(await problem_of(engine, parent), "olga")
         assert (await job_of(engine, parent)).state == "queued"
 

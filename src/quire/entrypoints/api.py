@@ -12,19 +12,22 @@ from fastapi import FastAPI
 
 from quire.entrypoints.engine import Engine, open_engine
 from quire.entrypoints.migrate import head_revision
-from quire.entrypoints.render import open_templates, pdf_desk
+from quire.entrypoints.pdf_desk import pdf_desk
+from quire.entrypoints.render import open_templates
 from quire.entrypoints.webhooks import webhook_desk
 from quire.jobs import CompletionWatch
 from quire.jobs.application.decision_registry import DecisionRegistry
 from quire.jobs.application.gauge_refresher import GaugeRefresher
 from quire.jobs.presentation.routes import JobDesk, job_routers
 from quire.jobs.presentation.routes.webhooks import webhook_routes
+from quire.render import gauge_depth
 from quire.render.infrastructure.jinja.html_builder import JinjaHtmlBuilder
 from quire.render.presentation.routes import pdf_routes, template_routes
 from quire.runtime.auth import TenantStore, TokenAuthenticator, TokenStore, UsageRecorder
 from quire.runtime.http import BodyLimitRule, build_http_app, health_routes, tenant_routes, token_routes
 from quire.runtime.settings import Settings
-from quire.runtime.storage import UrlSigner, storage_routes, url_signer
+from quire.runtime.storage import UrlSigner, url_signer
+from quire.runtime.storage.routes import storage_routes
 from quire.runtime.telemetry import DatabaseReadiness
 
 BATCH_BODY_FACTOR = 16
@@ -104,16 +107,22 @@ def _job_desk(parts: ApiParts) -> JobDesk:
 def _body_limits(settings: Settings) -> list[BodyLimitRule]:
     return [
         BodyLimitRule("POST", re.compile("/jobs/batch"), BATCH_BODY_FACTOR * settings.max_body_bytes),
+        BodyLimitRule("POST", re.compile("/pdf/(jobs|preview)"), _document_bytes(settings)),
         # The signature holds the exact size of the upload.
         BodyLimitRule("PUT", re.compile("/storage/.*", re.DOTALL), None),
     ]
+
+
+def _document_bytes(settings: Settings) -> int:
+    """Room for the largest payload as its sender may write it: with every character escaped."""
+    return max(settings.max_body_bytes, 2 * settings.pdf_max_payload_bytes)
 
 
 @asynccontextmanager
 async def _awake(parts: ApiParts) -> AsyncIterator[None]:
     """Listens for what ended (the watch has subscribed by now) and keeps the cluster's gauges fresh."""
     engine = parts.engine
-    gauges = GaugeRefresher(engine.board, engine.gate, engine.registry, engine.policies)
+    gauges = GaugeRefresher(engine.board, engine.gate, engine.registry, engine.policies, gauge_depth)
     await engine.broker.start()
     parts.watch.start()
     gauges.start()

@@ -17,6 +17,7 @@ from quire.jobs import (
     Policies,
     diagnostic_handlers,
     load_policies,
+    watch_transitions,
 )
 from quire.jobs.infrastructure.postgres.artifact_store import StoredArtifacts
 from quire.jobs.infrastructure.postgres.broker import PostgresBroker
@@ -27,7 +28,8 @@ from quire.jobs.infrastructure.postgres.lease_store import PostgresLeaseStore
 from quire.jobs.infrastructure.postgres.merged_submissions import MergedSubmissionStore
 from quire.jobs.infrastructure.postgres.problem_log import PostgresProblemLog
 from quire.jobs.infrastructure.postgres.worker_registry import PostgresWorkerRegistry
-from quire.render import accepting_handler
+from quire.render import KIND as RENDER_KIND
+from quire.render import accepting_handler, count_transition
 from quire.runtime.database import Database
 from quire.runtime.settings import Settings, SettingsError
 from quire.runtime.storage import StorageBackend, UrlSigner, open_storage
@@ -93,6 +95,7 @@ async def open_engine(
         )
         stack.push_async_callback(engine.broker.close)
         await engine.board.register_policies(policies)
+        watch_transitions(RENDER_KIND, count_transition)
         yield engine
 
 

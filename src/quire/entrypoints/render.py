@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 
 import structlog
 
-from quire.entrypoints.engine import Engine, shipped_handlers
+from quire.entrypoints.engine import shipped_handlers
 from quire.entrypoints.shipped import shipped_dir
-from quire.jobs import CompletionWatch, Handler
-from quire.render import RenderDesk, RenderParts, render_handler
+from quire.jobs import Handler
+from quire.render import RenderParts, render_handler
 from quire.render.domain.errors import UnsupportedPlatformError
 from quire.render.infrastructure.chromium import ChromiumOptions, ChromiumPrinter
 from quire.render.infrastructure.chromium.fingerprint import renderer_fingerprint
-from quire.render.infrastructure.facturx.invoice_embedder import FacturxInvoiceEmbedder
 from quire.render.infrastructure.filesystem.template_store import FolderTemplateStore
 from quire.render.infrastructure.jinja.html_builder import JinjaHtmlBuilder
-from quire.render.presentation.routes import PdfDesk
 from quire.runtime.settings import Settings
 
 RENDER_QUEUE = "render_pdf"
@@ -45,6 +43,15 @@ def can_print(settings: Settings) -> bool:
     return settings.chromium.exists()
 
 
+class EmbedderOnDemand:
+    """Factur-X brings a second of imports that only the first e-invoice of a worker should pay."""
+
+    def embed(self, pdf: bytes, data: Mapping[str, object], profile: str, language: str) -> bytes:
+        from quire.render.infrastructure.facturx.invoice_embedder import FacturxInvoiceEmbedder
+
+        return FacturxInvoiceEmbedder().embed(pdf, data, profile, language)
+
+
 @asynccontextmanager
 async def worker_handlers(settings: Settings) -> AsyncIterator[list[Handler]]:
     """All kinds a worker can do here; without a browser, documents are left to others."""
@@ -59,7 +66,7 @@ async def worker_handlers(settings: Settings) -> AsyncIterator[list[Handler]]:
         printer=ChromiumPrinter(
             ChromiumOptions(executable=settings.chromium, pages_per_browser=settings.render_pages)
         ),
-        embedder=FacturxInvoiceEmbedder(),
+        embedder=EmbedderOnDemand(),
     )
     try:
         yield [*others, render_handler(parts)]
@@ -71,23 +78,3 @@ async def worker_handlers(settings: Settings) -> AsyncIterator[list[Handler]]:
 def servable_queues(settings: Settings, names: Iterable[str]) -> list[str]:
     """A worker that cannot print must not say that it serves documents."""
     return [name for name in names if name != RENDER_QUEUE or can_print(settings)]
-
-
-def pdf_desk(
-    engine: Engine,
-    settings: Settings,
-    watch: CompletionWatch,
-    templates: FolderTemplateStore,
-    builder: JinjaHtmlBuilder,
-) -> PdfDesk:
-    return PdfDesk(
-        render=RenderDesk(
-            engine.intake, templates, fleet_fingerprint(settings), settings.pdf_max_payload_bytes
-        ),
-        board=engine.board,
-        broker=engine.broker,
-        watch=watch,
-        storage=engine.storage,
-        builder=builder,
-        failsafe=settings.pdf_failsafe,
-    )

@@ -18,7 +18,6 @@ from quire.jobs.infrastructure.http.webhook_sender import HttpWebhookSender
 from quire.jobs.infrastructure.postgres.webhook_book import PostgresWebhookBook
 from quire.jobs.infrastructure.postgres.webhook_outbox import PostgresWebhookOutbox
 from quire.jobs.infrastructure.yaml.webhook_policy import load_webhook_policy
-from quire.jobs.presentation.routes.webhooks import WebhookDesk
 from quire.runtime.settings import Settings
 
 log = structlog.get_logger(__name__)

@@ -6,8 +6,10 @@ Register a `Handler` for a kind, accept work with `enqueue_jobs`, and a worker d
 from quire.jobs.application.cancel_job import cancel_job
 from quire.jobs.application.completion_watch import CompletionWatch
 from quire.jobs.application.enqueue_jobs import Intake, JobRequest, enqueue_jobs
+from quire.jobs.application.find_job_of_sha256 import find_job_of_sha256
 from quire.jobs.application.handler_registry import HandlerRegistry
 from quire.jobs.application.list_jobs import list_jobs
+from quire.jobs.application.transitions import watch_transitions
 from quire.jobs.application.worker import Worker, WorkerOptions, WorkerParts
 from quire.jobs.domain.errors import (
     JobDeferredError,
@@ -17,9 +19,10 @@ from quire.jobs.domain.errors import (
     LeaseLostError,
     NoLiveWorkerError,
 )
-from quire.jobs.domain.job import Artifact, Job, JobDetail, JobEvent, JobFilter, Receipt
+from quire.jobs.domain.job import Artifact, Job, JobDetail, JobEvent, JobFilter, QueueDepth, Receipt
 from quire.jobs.domain.policies import Policies
 from quire.jobs.domain.state import ENDED_STATES, JobState
+from quire.jobs.domain.transition import Transition
 from quire.jobs.infrastructure.yaml.policies import load_policies
 from quire.jobs.ports.v1.admission import Admission, AdmitAll
 from quire.jobs.ports.v1.broker import Broker
@@ -52,14 +55,18 @@ __all__ = [
     "LeaseLostError",
     "NoLiveWorkerError",
     "Policies",
+    "QueueDepth",
     "Receipt",
     "Sight",
+    "Transition",
     "Worker",
     "WorkerOptions",
     "WorkerParts",
     "cancel_job",
     "diagnostic_handlers",
     "enqueue_jobs",
+    "find_job_of_sha256",
     "list_jobs",
     "load_policies",
+    "watch_transitions",
 ]

@@ -14,8 +14,10 @@ import structlog
 
 from quire.jobs.application import metrics
 from quire.jobs.application.settle_failure import Verdict, settle_failure
+from quire.jobs.application.transitions import note_lease
 from quire.jobs.domain.outcome import Cancelled, Failed, HandedBack, Outcome, Succeeded
 from quire.jobs.domain.policies import Policies
+from quire.jobs.domain.state import JobState
 from quire.jobs.ports.v1.integration_gate import IntegrationGate
 from quire.jobs.ports.v1.lease_store import DeadLetter, LeaseStore, Retry
 from quire.kernel import QuireError
@@ -82,11 +84,11 @@ class Completer:
         """Steps that are done stay done: each kind of outcome is written and acknowledged on its own."""
         started = time.monotonic()
         succeeded = [item for item in chunk if isinstance(item, Succeeded)]
-        await self._write(succeeded, self._complete, lambda item: item)
+        await self._write(succeeded, self._complete, lambda item: item, JobState.SUCCEEDED)
         returned = [item for item in chunk if isinstance(item, HandedBack)]
-        await self._write(returned, self._store.hand_back, lambda item: item)
+        await self._write(returned, self._store.hand_back, lambda item: item, JobState.QUEUED)
         cancelled = [item for item in chunk if isinstance(item, Cancelled)]
-        await self._write(cancelled, self._store.cancel, lambda item: item)
+        await self._write(cancelled, self._store.cancel, lambda item: item, JobState.CANCELLED)
         await self._write_failures([item for item in chunk if isinstance(item, Failed)])
         await self._note_successes(succeeded)
         metrics.FLUSH_SECONDS.observe(time.monotonic() - started)
@@ -103,15 +105,13 @@ class Completer:
             metrics.JOB_FAILURES.labels(failure.lease.kind, failure.error_code).inc()
             verdicts.append(await self._persist(lambda failure=failure: self._settle(failure)))  # type: ignore[misc]
         retries = [v for v in verdicts if isinstance(v, Retry)]
-        await self._write(retries, self._store.retry, lambda v: v.failed)
+        await self._write(retries, self._store.retry, lambda v: v.failed, JobState.QUEUED)
         for retry in retries:
             self._on_due_later(retry.delay_seconds)
-        await self._write(
-            [v for v in verdicts if isinstance(v, DeadLetter)], self._store.bury, lambda v: v.failed
-        )
-        await self._write(
-            [v for v in verdicts if isinstance(v, HandedBack)], self._store.hand_back, lambda v: v
-        )
+        letters = [v for v in verdicts if isinstance(v, DeadLetter)]
+        await self._write(letters, self._store.bury, lambda v: v.failed, JobState.FAILED)
+        held = [v for v in verdicts if isinstance(v, HandedBack)]
+        await self._write(held, self._store.hand_back, lambda v: v, JobState.QUEUED)
 
     async def _settle(self, failure: Failed) -> Verdict:
         return await settle_failure(failure, self._policies, self._gate, random.random)
@@ -132,11 +132,16 @@ class Completer:
         items: Sequence[Item],
         write: Callable[[UUID, Sequence[Item]], Awaitable[frozenset[UUID]]],
         outcome_of: Callable[[Item], Outcome],
+        state: JobState,
     ) -> None:
         if not items:
             return
         accepted = await self._persist(lambda: write(self._worker_id, items))
-        await self._on_written([outcome_of(item) for item in items], accepted)
+        outcomes = [outcome_of(item) for item in items]
+        for outcome in outcomes:
+            if outcome.lease.job_id in accepted:
+                note_lease(outcome.lease, state, outcome.error_code if isinstance(outcome, Failed) else None)
+        await self._on_written(outcomes, accepted)
 
     async def _persist(self, action: Callable[[], Awaitable[Item]]) -> Item:
         """The database may be away for long; finished work is worth the wait."""

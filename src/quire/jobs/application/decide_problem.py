@@ -6,10 +6,15 @@ from uuid import UUID
 
 from quire.jobs.application.decision_registry import DecisionRegistry
 from quire.jobs.application.show_problem import show_problem
-from quire.jobs.domain.problem import Problem
+from quire.jobs.application.transitions import note_transition
+from quire.jobs.domain.problem import DISCARD, RETRY, Problem
+from quire.jobs.domain.state import JobState
+from quire.jobs.domain.transition import Transition
 from quire.jobs.ports.v1.broker import Broker
 from quire.jobs.ports.v1.job_board import ProblemLog
 from quire.runtime.auth import Principal
+
+_MOVES = {RETRY: JobState.QUEUED, DISCARD: JobState.EXPIRED}
 
 
 async def decide_problem(
@@ -24,5 +29,7 @@ async def decide_problem(
     problem = await show_problem(problems, caller, problem_id)
     chosen = decisions.find(decision, problem.task_type)
     await chosen.apply(problem, caller.id)
+    if chosen.name in _MOVES:
+        note_transition(Transition(problem.task_type, _MOVES[chosen.name]))
     broker.announce(chosen.announces, [problem.job_id])
     return await show_problem(problems, caller, problem_id)

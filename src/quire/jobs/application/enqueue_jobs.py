@@ -10,6 +10,7 @@ from uuid import UUID
 
 from quire.jobs.application.handler_registry import HandlerRegistry
 from quire.jobs.application.payload_check import check_payload
+from quire.jobs.application.transitions import note_transition
 from quire.jobs.domain.errors import (
     DependencyHeldError,
     DependencyUnusableError,
@@ -21,6 +22,7 @@ from quire.jobs.domain.job_key import job_key_of
 from quire.jobs.domain.policies import Policies
 from quire.jobs.domain.queue import SIZE_CLASSES
 from quire.jobs.domain.state import JobState
+from quire.jobs.domain.transition import Transition
 from quire.jobs.ports.v1.admission import Admission
 from quire.jobs.ports.v1.artifact_store import ArtifactStore
 from quire.jobs.ports.v1.broker import WORK, Broker
@@ -81,7 +83,15 @@ async def enqueue_jobs(
     receipts = await _store(intake, submissions)
     if any(receipt.outcome == "created" for receipt in receipts.values()):
         intake.broker.announce(WORK, [receipt.job_id for receipt in receipts.values()])
+    _note_created(submissions, receipts)
     return [receipts[submission.id] for submission in submissions]
+
+
+def _note_created(submissions: Sequence[Submission], receipts: Mapping[UUID, Receipt]) -> None:
+    for item in submissions:
+        receipt = receipts[item.id]
+        if receipt.outcome == "created" and receipt.job_id == item.id:
+            note_transition(Transition(item.kind, receipt.state))
 
 
 def _submission(
@@ -214,7 +224,8 @@ async def _insert_distinct(intake: Intake, submissions: Sequence[Submission]) ->
 async def _answer_existing(intake: Intake, submissions: Sequence[Submission]) -> dict[UUID, Receipt]:
     keys = [item.job_key for item in submissions if item.job_key is not None]
     holders = await intake.store.holders(keys)
-    usable = await _usable_holders(intake, holders.values())
+    kinds = {item.job_key: item.kind for item in submissions if item.job_key is not None}
+    usable = await _usable_holders(intake, holders.values(), kinds)
     asked = [(usable[item.job_key].job_id, item.created_by) for item in submissions if item.job_key in usable]
     live = await intake.store.add_interests(asked) if asked else frozenset()
     receipts = {}
@@ -225,13 +236,16 @@ async def _answer_existing(intake: Intake, submissions: Sequence[Submission]) ->
     return receipts
 
 
-async def _usable_holders(intake: Intake, holders: Iterable[KeyHolder]) -> dict[bytes | None, KeyHolder]:
+async def _usable_holders(
+    intake: Intake, holders: Iterable[KeyHolder], kinds: Mapping[bytes, str]
+) -> dict[bytes | None, KeyHolder]:
     """A success whose artifact is gone answers for nothing any more: it is marked expired and the work redone."""
     usable: dict[bytes | None, KeyHolder] = {}
     for holder in holders:
         key = holder.artifact_key
         if key is not None and not await intake.artifacts.exists(key):
-            await intake.store.expire_vanished(holder.job_id, key, "intake")
+            if await intake.store.expire_vanished(holder.job_id, key, "intake"):
+                note_transition(Transition(kinds[holder.job_key], JobState.EXPIRED))
             continue
         usable[holder.job_key] = holder
     return usable

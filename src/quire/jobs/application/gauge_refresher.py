@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 import structlog
 
 from quire.jobs.application import metrics
 from quire.jobs.domain.breaker import BreakerState
+from quire.jobs.domain.job import QueueDepth
 from quire.jobs.domain.policies import Policies
 from quire.jobs.ports.v1.integration_gate import IntegrationGate
 from quire.jobs.ports.v1.job_board import JobBoard
@@ -22,8 +24,15 @@ log = structlog.get_logger(__name__)
 
 class GaugeRefresher:
     def __init__(
-        self, board: JobBoard, gate: IntegrationGate, registry: WorkerRegistry, policies: Policies
+        self,
+        board: JobBoard,
+        gate: IntegrationGate,
+        registry: WorkerRegistry,
+        policies: Policies,
+        on_depth: Callable[[QueueDepth], None] | None = None,
     ) -> None:
+        """`on_depth`: for gauges of a context's own."""
+        self._on_depth = on_depth
         self._board = board
         self._gate = gate
         self._registry = registry
@@ -49,6 +58,8 @@ class GaugeRefresher:
             for state in ("waiting", "queued", "scheduled", "running"):
                 metrics.QUEUE_DEPTH.labels(depth.queue, state).set(getattr(depth, state))
             metrics.QUEUE_AGE.labels(depth.queue).set(depth.oldest_queued_seconds)
+            if self._on_depth is not None:
+                self._on_depth(depth)
         for status in await self._gate.status():
             metrics.BREAKER_OPEN.labels(status.name).set(BREAKER_LEVELS[status.breaker])
         metrics.WORKERS_LIVE.set(len(await self._registry.live()))

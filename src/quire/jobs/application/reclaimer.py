@@ -8,6 +8,7 @@ import random
 import structlog
 
 from quire.jobs.application import metrics
+from quire.jobs.application.transitions import note_transition
 from quire.jobs.ports.v1.broker import WORK, Broker
 from quire.jobs.ports.v1.lease_store import LeaseStore
 from quire.kernel import QuireError
@@ -41,5 +42,7 @@ class Reclaimer:
             metrics.RECLAIMED.labels("queued").inc(reclaimed.requeued)
             metrics.RECLAIMED.labels("failed").inc(reclaimed.failed)
             metrics.RECLAIMED.labels("cancelled").inc(reclaimed.cancelled)
+            for move in reclaimed.moves:
+                note_transition(move)
             self._broker.announce(WORK)
         return reclaimed.total

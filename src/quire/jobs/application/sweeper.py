@@ -9,7 +9,10 @@ from uuid import UUID
 
 import structlog
 
+from quire.jobs.application.transitions import note_transition
 from quire.jobs.domain.policies import Policies
+from quire.jobs.domain.state import JobState
+from quire.jobs.domain.transition import Transition
 from quire.jobs.ports.v1.artifact_store import ArtifactStore
 from quire.jobs.ports.v1.expiry_store import ExpiryStore
 from quire.jobs.ports.v1.worker_registry import WorkerRegistry
@@ -78,7 +81,9 @@ class Sweeper:
             kept = await self._delete_bytes([key for _, key in artifacts])
             stuck = {job_id for job_id, key in artifacts if key in kept}
             done = await self._expiry.expire([job_id for job_id in due if job_id not in stuck], ROLE)
-            expired += done
+            expired += len(done)
+            for kind in done:
+                note_transition(Transition(kind, JobState.EXPIRED))
             if not done or not await self._registry.take_role(ROLE, self._holder, ROLE_LEASE_SECONDS):
                 break
         return expired

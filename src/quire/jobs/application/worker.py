@@ -22,10 +22,12 @@ from quire.jobs.application.limiter import Limiter, ask_to_stop
 from quire.jobs.application.reclaimer import Reclaimer
 from quire.jobs.application.running_job import RunningJob, StopReason
 from quire.jobs.application.sweeper import Sweeper
+from quire.jobs.application.transitions import note_lease
 from quire.jobs.domain.lease import HeartbeatReply, Lease
 from quire.jobs.domain.outcome import Outcome, Succeeded
 from quire.jobs.domain.policies import Policies
 from quire.jobs.domain.queue import QueuePolicy
+from quire.jobs.domain.state import JobState
 from quire.jobs.ports.v1.artifact_store import ArtifactStore
 from quire.jobs.ports.v1.broker import CANCEL, ENDED, WORK, Broker
 from quire.jobs.ports.v1.child_runner import ChildRunner
@@ -223,6 +225,7 @@ class Worker:
             # Our own lease ran out, in an outage say, and the job came back to us: the former attempt lost it.
             self._lose(former)
         self._running[lease.job_id] = running
+        note_lease(lease, JobState.RUNNING)
         self._heartbeat.hold(lease.job_id, lease.fence, running.hard_at)
         self._idle.clear()
         running.task = asyncio.create_task(self._attempt(running))

@@ -22,6 +22,7 @@ class Lease:
     traceparent: str | None
     document_id: str | None
     external_ref: str | None
+    age_seconds: float  # of the job at its claim, by the database's clock
     claimed_at: float  # monotonic seconds of this process
     probe: bool = False  # the one job that a half-open breaker lets through
 

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field
 
 from quire.render.domain.render_options import RenderOptions
 
+_DEFAULTS = asdict(RenderOptions())
+
 
 @dataclass(frozen=True, slots=True)
 class RenderJob:
@@ -21,7 +23,7 @@ class RenderJob:
 
     def to_payload(self) -> dict[str, object]:
         payload = asdict(self)
-        payload["options"] = {k: v for k, v in asdict(self.options).items() if v not in (None, False)}
+        payload["options"] = {k: v for k, v in asdict(self.options).items() if v is not _DEFAULTS[k]}
         return {key: value for key, value in payload.items() if value is not None}
 
     @classmethod

@@ -27,9 +27,10 @@ class PostgresExpiryStore:
             rows = await connection.fetch(SQL["artifacts_of_jobs"], job_ids)
         return [(row["job_id"], row["artifact_key"]) for row in rows]
 
-    async def expire(self, job_ids: Sequence[UUID], actor: str) -> int:
+    async def expire(self, job_ids: Sequence[UUID], actor: str) -> Sequence[str]:
         async with self._database.acquire() as connection:
-            return len(await connection.fetch(SQL["expire_jobs"], job_ids, actor))
+            rows = await connection.fetch(SQL["expire_jobs"], job_ids, actor)
+        return [row["kind"] for row in rows]
 
     async def stray_artifacts(self, limit: int, age_seconds: float) -> Sequence[str]:
         async with self._database.acquire() as connection:

@@ -71,6 +71,13 @@ class PostgresJobBoard:
             )
         return [job_of(row) for row in rows]
 
+    async def of_sha256(self, sha256: str, kind: str, sight: Sight) -> UUID | None:
+        async with self._database.acquire() as connection:
+            found: UUID | None = await connection.fetchval(
+                SQL["job_of_sha256"], sha256, kind, sight.tenant_id, sight.principal_id
+            )
+        return found
+
     async def visible_among(self, job_ids: Sequence[UUID], sight: Sight) -> frozenset[UUID]:
         async with self._database.acquire() as connection:
             rows = await connection.fetch(SQL["visible_among"], job_ids, sight.tenant_id, sight.principal_id)

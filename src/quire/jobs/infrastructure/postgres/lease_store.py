@@ -8,11 +8,14 @@ from uuid import UUID
 
 import asyncpg
 
+from quire.jobs.domain.errors import WORKER_LOST
 from quire.jobs.domain.lease import HeartbeatReply, Lease
 from quire.jobs.domain.outcome import Cancelled, Failed, HandedBack, Succeeded
 from quire.jobs.domain.policies import Policies
 from quire.jobs.domain.problem import recommend
 from quire.jobs.domain.queue import QueuePolicy
+from quire.jobs.domain.state import JobState
+from quire.jobs.domain.transition import Transition
 from quire.jobs.infrastructure.postgres.dependants import fail_dependants, open_problems
 from quire.jobs.infrastructure.postgres.gated_claim import claim_gated_queue
 from quire.jobs.infrastructure.postgres.lease_row import leases_of
@@ -187,10 +190,16 @@ class PostgresLeaseStore:
             )
             failed = [row["id"] for row in rows if row["state"] == "failed"]
             cancelled = _cancelled(rows)
-            advice = recommend("WORKER_LOST", transient=False)
+            advice = recommend(WORKER_LOST, transient=False)
             await open_problems(connection, dict.fromkeys(failed, advice))
             await fail_dependants(connection, failed + cancelled, self._dead_letter_seconds, "reclaimer")
-        return Reclaimed(len(rows) - len(failed) - len(cancelled), len(failed), len(cancelled))
+        moves = [_move(row) for row in rows]
+        return Reclaimed(len(rows) - len(failed) - len(cancelled), len(failed), len(cancelled), moves)
+
+
+def _move(row: asyncpg.Record) -> Transition:
+    code = WORKER_LOST if row["state"] == "failed" else None
+    return Transition(row["kind"], JobState(row["state"]), code, row["age_seconds"])
 
 
 def _cancelled(rows: Sequence[asyncpg.Record]) -> list[UUID]:

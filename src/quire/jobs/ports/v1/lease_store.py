@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import UUID
 
 from quire.jobs.domain.lease import HeartbeatReply, Lease
 from quire.jobs.domain.outcome import Cancelled, Failed, HandedBack, Succeeded
 from quire.jobs.domain.queue import QueuePolicy
+from quire.jobs.domain.transition import Transition
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class Reclaimed:
     requeued: int = 0
     failed: int = 0
     cancelled: int = 0
+    moves: Sequence[Transition] = field(default=(), compare=False)
 
     @property
     def total(self) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 from quire.jobs import Handler, JobContext, JobDeferredError
-from quire.kernel import QuireError
 from quire.render.application import metrics
 from quire.render.application.create_pdf_job import KIND
 from quire.render.application.render_pdf import RenderParts, render_pdf
@@ -34,20 +33,14 @@ def accepting_handler() -> Handler:
 
 
 async def _render(parts: RenderParts, job: RenderJob, context: JobContext) -> object:
-    if job.fingerprint != parts.printer.fingerprint:
+    if job.fingerprint and job.fingerprint != parts.printer.fingerprint:
         # Its bytes would not be the promised ones; a worker with the right browser and fonts takes it.
         raise JobDeferredError("another renderer is asked for", OTHER_RENDERER_SECONDS)
     started = time.monotonic()
-    try:
-        document = await render_pdf(
-            parts, job, tenant_id=context.lease.tenant_id, timeout_seconds=PRINT_SECONDS
-        )
-        artifact = await context.put_artifact(
-            document.data, filename=document.filename, content_type="application/pdf", folder="pdfs"
-        )
-    except QuireError as error:
-        metrics.FAILURES.labels(error.code).inc()
-        raise
+    document = await render_pdf(parts, job, tenant_id=context.lease.tenant_id, timeout_seconds=PRINT_SECONDS)
+    artifact = await context.put_artifact(
+        document.data, filename=document.filename, content_type="application/pdf", folder="pdfs"
+    )
     metrics.EXECUTOR_SECONDS.observe(document.printed.executor_seconds)
     metrics.RENDER_SECONDS.observe(time.monotonic() - started)
     return {

@@ -15,24 +15,23 @@ from quire.jobs import (
     JobDetail,
     JobFilter,
     JobState,
-    NoLiveWorkerError,
     cancel_job,
     list_jobs,
 )
 from quire.kernel import ConflictError, GoneError, UnavailableError
-from quire.render.application import metrics
 from quire.render.application.create_pdf_job import KIND, RenderDesk, create_pdf_job
 from quire.render.application.find_pdf_job import find_pdf_job
 from quire.render.application.preview_html import preview_html
+from quire.render.application.verify_pdf import verify_pdf
 from quire.render.ports.v1.html_builder import HtmlBuilder
 from quire.render.presentation.schemas.pdf import (
     PdfJobView,
     PdfReceipt,
     PdfRequest,
+    PdfVerification,
     pdf_job_view,
 )
 from quire.runtime.auth import Principal
-from quire.runtime.database import DatabaseUnavailableError
 from quire.runtime.http import CurrentPrincipal, Page, PageCursor, PageLimit, StrictRoute
 from quire.runtime.http.object_answer import Download, object_answer
 from quire.runtime.http.position import before_id, next_cursor
@@ -67,11 +66,10 @@ def pdf_routes(desk: PdfDesk) -> APIRouter:
         with `X-Pdf-Fallback: html` where that is configured."""
         try:
             receipt = await create_pdf_job(desk.render, caller, document.wanted())
-        except (NoLiveWorkerError, DatabaseUnavailableError) as error:
+        except UnavailableError as error:
+            # The database, the broker, the storage or every renderer: to the caller it is all one.
             return await _without_renderer(desk, caller, document, error)
         created = receipt.outcome == "created"
-        if created:
-            metrics.JOBS.labels("queued").inc()
         body = PdfReceipt(job_id=receipt.job_id, status=receipt.state).model_dump(mode="json")
         return JSONResponse(body, 202 if created else 200, {"Location": f"/pdf/jobs/{receipt.job_id}"})
 
@@ -124,6 +122,16 @@ def pdf_routes(desk: PdfDesk) -> APIRouter:
         await cancel_job(desk.board, desk.broker, caller, detail.job.id)
         detail = await find_pdf_job(desk.board, caller, job_id)
         return PdfReceipt(job_id=detail.job.id, status=detail.job.state)
+
+    @router.get("/verify")
+    async def verify_document(
+        caller: CurrentPrincipal,
+        sha256: Annotated[str, Query(pattern="^[0-9a-f]{64}$")],
+        job_id: Annotated[str | None, Query(max_length=100)] = None,
+    ) -> PdfVerification:
+        """Whether bytes with this hash are what was rendered: for that job, or for any that the caller sees."""
+        genuine, detail = await verify_pdf(desk.board, caller, sha256, job_id)
+        return PdfVerification(sha256=sha256, genuine=genuine, job=pdf_job_view(detail) if detail else None)
 
     @router.post("/preview", response_class=HTMLResponse)
     async def preview_pdf(caller: CurrentPrincipal, document: PdfRequest) -> Response:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from quire.jobs import JobDetail, JobState
 from quire.render.application.create_pdf_job import DocumentRequest
+from quire.render.application.verify_pdf import sha256_of
 from quire.render.domain.render_options import RenderOptions
 from quire.render.domain.template_pack import TemplatePack
 
@@ -73,6 +74,12 @@ class PdfJobView(BaseModel):
     blocked_urls: list[str]
 
 
+class PdfVerification(BaseModel):
+    sha256: str
+    genuine: bool
+    job: PdfJobView | None
+
+
 class TemplateView(BaseModel):
     name: str
     title: str
@@ -104,7 +111,7 @@ def pdf_job_view(detail: JobDetail) -> PdfJobView:
         progress_percent=job.progress_percent,
         error=error,
         download_url=f"/pdf/jobs/{job.id}/download" if detail.artifact else None,
-        sha256=detail.artifact.sha256 if detail.artifact else None,
+        sha256=sha256_of(detail),
         pages=result.get("pages"),
         blocked_urls=result.get("blocked_urls", []),
     )

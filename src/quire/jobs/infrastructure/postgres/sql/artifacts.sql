@@ -11,11 +11,13 @@ SELECT $4, id, fence, tenant_id, 'pending', $5, $6 FROM held
 RETURNING artifact_key
 
 -- name: artifact_of_job
+-- Purpose: the published artifact of a job, if it has one. Locks: none.
 SELECT a.artifact_key, a.job_id, a.content_type, a.filename, a.size_bytes, a.sha256
 FROM artifacts a JOIN jobs j ON j.id = a.job_id AND j.artifact_key = a.artifact_key
 WHERE a.job_id = $1 AND a.state = 'ready'
 
 -- name: is_published
+-- Purpose: whether a job's success made these bytes visible. Locks: none.
 SELECT EXISTS (SELECT 1 FROM artifacts WHERE artifact_key = $1 AND state = 'ready')
 
 -- name: stray_artifacts
@@ -26,4 +28,5 @@ WHERE a.state = 'pending' AND a.created_at < now() - make_interval(secs => $2)
 ORDER BY a.created_at LIMIT $1
 
 -- name: forget_artifacts
+-- Purpose: drop records whose bytes are gone. Locks: the deleted rows.
 DELETE FROM artifacts WHERE artifact_key = ANY ($1::text[])

@@ -7,6 +7,7 @@ WHERE expires_at IS NOT NULL AND expires_at < now() AND state IN ('succeeded','f
 ORDER BY expires_at LIMIT $1
 
 -- name: artifacts_of_jobs
+-- Purpose: all bytes of jobs that are about to expire, published or not. Locks: none.
 SELECT job_id, artifact_key FROM artifacts WHERE job_id = ANY ($1::uuid[])
 
 -- name: expire_jobs
@@ -17,7 +18,7 @@ WITH due AS MATERIALIZED (
 ), updated AS (
     UPDATE jobs j SET state = 'expired', expires_at = NULL, artifact_key = NULL, updated_at = now()
     FROM due WHERE j.id = due.id
-    RETURNING j.id, j.attempt, j.fence, due.state AS from_state
+    RETURNING j.id, j.attempt, j.fence, j.kind, due.state AS from_state
 ), event AS (
     INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, reason)
     SELECT id, from_state, 'expired', attempt, fence, $2, 'ttl' FROM updated
@@ -27,7 +28,7 @@ WITH due AS MATERIALIZED (
 ), dropped AS (
     DELETE FROM artifacts a USING updated u WHERE a.job_id = u.id
 )
-SELECT id FROM updated
+SELECT kind FROM updated
 
 -- name: prune_events
 -- Purpose: drop old lines of ended jobs' timelines. $1 age days, $2 limit. Locks: the deleted rows.
@@ -48,4 +49,5 @@ closed AS (DELETE FROM problems WHERE job_id = ANY (ARRAY(SELECT id FROM old)))
 SELECT count(*) FROM gone
 
 -- name: prune_outcomes
+-- Purpose: drop seconds that no breaker's window reaches any more. Locks: the deleted rows.
 DELETE FROM integration_outcomes WHERE bucket_at < now() - interval '1 hour'

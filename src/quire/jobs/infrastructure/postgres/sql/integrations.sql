@@ -1,6 +1,7 @@
 -- Gates shared by all workers: token bucket, concurrency, breaker.
 
 -- name: register_integrations
+-- Purpose: a row per integration, for claims and outcomes to lock. Locks: unique entries.
 INSERT INTO integrations (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING
 
 -- name: lock_integration
@@ -13,6 +14,7 @@ SELECT tokens, extract(epoch FROM clock_timestamp() - refilled_at)::float8 AS se
 FROM integrations WHERE name = $1 FOR UPDATE
 
 -- name: count_running
+-- Purpose: what runs now in the queues of an integration. Locks: none; read after lock_integration.
 SELECT count(*) FROM jobs WHERE state = 'running' AND queue = ANY ($1::text[])
 
 -- name: spend_tokens
@@ -32,16 +34,20 @@ ON CONFLICT (integration, bucket_at) DO UPDATE SET
     failures = integration_outcomes.failures + excluded.failures
 
 -- name: window_counts
+-- Purpose: outcomes of the last $2 seconds. Locks: none; the integration's row is held.
 SELECT coalesce(sum(successes), 0)::int AS successes, coalesce(sum(failures), 0)::int AS failures
 FROM integration_outcomes WHERE integration = $1 AND bucket_at > clock_timestamp() - make_interval(secs => $2)
 
 -- name: move_breaker
+-- Purpose: a new state of the breaker; whatever probe was out is forgotten. Locks: the row (held already).
 UPDATE integrations SET breaker = $2, changed_at = clock_timestamp(), probe_until = NULL WHERE name = $1
 
 -- name: clear_window
+-- Purpose: begin counting anew after an outage. Locks: the deleted rows.
 DELETE FROM integration_outcomes WHERE integration = $1
 
 -- name: list_integrations
+-- Purpose: gates with their last minute, for people and metrics. Locks: none.
 SELECT i.name, i.tokens, i.breaker, i.changed_at, i.probe_until,
        coalesce(o.successes, 0)::int AS successes, coalesce(o.failures, 0)::int AS failures
 FROM integrations i LEFT JOIN (

@@ -28,11 +28,22 @@ WHERE ($1::text IS NULL OR j.tenant_id = $1)
        OR EXISTS (SELECT 1 FROM job_interests i WHERE i.job_id = j.id AND i.principal_id = $7))
 ORDER BY j.id DESC LIMIT $6
 
+-- name: job_of_sha256
+-- Purpose: the newest job whose artifact has these bytes. $1 sha256, $2 kind, $3 tenant or NULL, $4 principal or NULL.
+-- Locks: none. Begins at artifacts_sha256; the same bytes belong to few jobs.
+SELECT j.id FROM artifacts a JOIN jobs j ON j.id = a.job_id AND j.artifact_key = a.artifact_key
+WHERE a.sha256 = $1 AND a.state = 'ready' AND j.kind = $2 AND ($3::text IS NULL OR j.tenant_id = $3)
+  AND ($4::text IS NULL OR j.created_by = $4
+       OR EXISTS (SELECT 1 FROM job_interests i WHERE i.job_id = j.id AND i.principal_id = $4))
+ORDER BY j.id DESC LIMIT 1
+
 -- name: timeline
+-- Purpose: a job's moves in their order. Locks: none.
 SELECT at, from_state, to_state, attempt, fence, actor, reason, error_code, duration_ms
 FROM job_events WHERE job_id = $1 ORDER BY at, event_no LIMIT 1000
 
 -- name: dependencies
+-- Purpose: what a job waits for or waited for. Locks: none.
 SELECT depends_on FROM job_dependencies WHERE job_id = $1 ORDER BY depends_on LIMIT 1000
 
 -- name: visible_among
@@ -55,6 +66,7 @@ WHERE id = $1 AND ($2::text IS NULL OR tenant_id = $2)
 FOR UPDATE
 
 -- name: withdraw_interest
+-- Purpose: one principal no longer wants the job. Locks: the row; the job is held by lock_job.
 UPDATE job_interests SET withdrawn_at = now() WHERE job_id = $1 AND principal_id = $2 AND withdrawn_at IS NULL
 
 -- name: count_interests
@@ -78,6 +90,7 @@ WITH updated AS (
 SELECT id FROM updated
 
 -- name: request_cancel
+-- Purpose: ask the holder of a running job to stop; its heartbeat hears of it. Locks: the row (held already).
 UPDATE jobs SET cancel_requested_at = coalesce(cancel_requested_at, now()), updated_at = now()
 WHERE id = $1 AND state = 'running'
 
@@ -124,6 +137,7 @@ WITH updated AS (
 SELECT id FROM updated
 
 -- name: live_job_of_key
+-- Purpose: who does this work now. Locks: none.
 SELECT id FROM jobs WHERE job_key = $1 AND state IN ('waiting','queued','running','succeeded')
 
 -- name: queue_depths
@@ -142,13 +156,16 @@ SELECT q.name,
 FROM unnest($2::text[]) AS q(name) LEFT JOIN queues s ON s.name = q.name ORDER BY q.name
 
 -- name: waiting_counts
+-- Purpose: how many jobs wait for others, by queue. Reads the partial index. Locks: none.
 SELECT queue, count(*) AS waiting FROM jobs WHERE state = 'waiting' GROUP BY queue
 
 -- name: pause_queue
+-- Purpose: no more claims from a queue; who paused it first stays named. Locks: the row, after a claim under way.
 INSERT INTO queues (name, paused_at, paused_by) VALUES ($1, now(), $2)
 ON CONFLICT (name) DO UPDATE SET paused_at = coalesce(queues.paused_at, now()), paused_by = coalesce(queues.paused_by, $2), updated_at = now()
 
 -- name: resume_queue
+-- Purpose: claims go on. Locks: the row.
 UPDATE queues SET paused_at = NULL, paused_by = NULL, updated_at = now() WHERE name = $1
 
 -- name: register_queues

@@ -38,13 +38,13 @@ WITH lanes AS MATERIALIZED (
         updated_at = now(), progress_percent = NULL
     WHERE id = ANY (ARRAY(SELECT id FROM picked))
     RETURNING id, fence, kind, queue, priority, tenant_id, created_by, attempt, crash_count, payload, traceparent,
-              document_id, external_ref, run_at
+              document_id, external_ref, run_at, created_at
 ), event AS (
     INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor)
     SELECT id, 'queued', 'running', attempt, fence, $1::text FROM claimed
 )
 SELECT id, fence, kind, queue, tenant_id, created_by, attempt, crash_count, payload::text AS payload_text, traceparent,
-       document_id, external_ref
+       document_id, external_ref, extract(epoch FROM now() - created_at)::float8 AS age_seconds
 FROM claimed ORDER BY priority, run_at, id
 
 -- name: claim_tenant_lane
@@ -87,13 +87,13 @@ WITH RECURSIVE tenants AS (
         updated_at = now(), progress_percent = NULL
     WHERE id = ANY (ARRAY(SELECT id FROM picked)) AND state = 'queued'
     RETURNING id, fence, kind, queue, priority, tenant_id, created_by, attempt, crash_count, payload, traceparent,
-              document_id, external_ref, run_at
+              document_id, external_ref, run_at, created_at
 ), event AS (
     INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor)
     SELECT id, 'queued', 'running', attempt, fence, $1::text FROM claimed
 )
 SELECT id, fence, kind, queue, tenant_id, created_by, attempt, crash_count, payload::text AS payload_text, traceparent,
-       document_id, external_ref
+       document_id, external_ref, extract(epoch FROM now() - created_at)::float8 AS age_seconds
 FROM claimed ORDER BY priority, run_at, id
 
 -- name: renew_leases
@@ -248,13 +248,13 @@ WITH expired AS MATERIALIZED (
         crash_count = crash_count + 1, attempt = attempt - 1, leased_by = NULL, lease_expires_at = NULL,
         progress_percent = NULL, updated_at = now()
     WHERE id = ANY (ARRAY(SELECT id FROM expired)) AND state = 'running' AND lease_expires_at < now()
-    RETURNING id, state, attempt, fence
+    RETURNING id, state, attempt, fence, kind, created_at
 ), event AS (
     INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, reason, error_code)
     SELECT id, 'running', state, attempt, fence, $4, 'lease_expired',
            CASE WHEN state = 'failed' THEN 'WORKER_LOST' END FROM updated
 )
-SELECT id, state FROM updated
+SELECT id, state, kind, extract(epoch FROM now() - created_at)::float8 AS age_seconds FROM updated
 
 -- name: open_problems
 -- Purpose: one open problem for each failed job in $1; a job that has one keeps it.

@@ -23,6 +23,7 @@ FROM problems WHERE id = $1 AND ($2::text IS NULL OR tenant_id = $2)
            SELECT 1 FROM job_interests i WHERE i.job_id = j.id AND i.principal_id = $3))))
 
 -- name: open_problem_of_job
+-- Purpose: the one open problem of a job, if any. Locks: none.
 SELECT id FROM problems WHERE job_id = $1 AND user_decision IS NULL
 
 -- name: decide_problem
@@ -31,5 +32,6 @@ UPDATE problems SET user_decision = $2, decided_by = $3, decided_at = now()
 WHERE id = $1 AND user_decision IS NULL RETURNING id
 
 -- name: close_problem_of_job
+-- Purpose: the engine decides itself, because the cause is gone. Locks: the row.
 UPDATE problems SET user_decision = $2, decided_by = $3, decided_at = now()
 WHERE job_id = $1 AND user_decision IS NULL

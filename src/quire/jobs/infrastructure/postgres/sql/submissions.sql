@@ -71,6 +71,7 @@ SELECT id FROM updated
 SELECT id, state, tenant_id FROM jobs WHERE id = ANY ($1::uuid[]) ORDER BY id FOR SHARE
 
 -- name: insert_dependencies
+-- Purpose: who waits for whom. Locks: unique entries; the jobs to wait for are held by lock_dependencies.
 INSERT INTO job_dependencies (job_id, depends_on) SELECT * FROM unnest($1::uuid[], $2::uuid[]) ON CONFLICT DO NOTHING
 
 -- name: count_tenant_queued

@@ -100,6 +100,7 @@ RETURNING id, tenant_id, url, description, event_types, kinds, created_by, creat
           previous_until, disabled_at, disabled_reason, consecutive_failures
 
 -- name: get_subscription
+-- Purpose: one subscription. Locks: none.
 SELECT id, tenant_id, url, description, event_types, kinds, created_by, created_at, updated_at, rotated_at,
        previous_until, disabled_at, disabled_reason, consecutive_failures
 FROM webhook_subscriptions WHERE id = $1 AND ($2::text IS NULL OR tenant_id = $2)
@@ -172,6 +173,7 @@ RETURNING id, subscription_id, job_id, event_type, state, attempt, created_at, n
           last_status, last_error, response_ms, payload
 
 -- name: get_delivery
+-- Purpose: one delivery. Locks: none.
 SELECT id, subscription_id, job_id, event_type, state, attempt, created_at, next_at, attempted_at, delivered_at,
        last_status, last_error, response_ms, payload
 FROM webhook_deliveries WHERE id = $1 AND subscription_id = $2

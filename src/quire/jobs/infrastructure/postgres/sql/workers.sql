@@ -1,6 +1,7 @@
 -- The worker registry, and the leases of single-holder loops.
 
 -- name: register_worker
+-- Purpose: who a worker is; one that comes back is no longer stopped. Locks: the row.
 INSERT INTO workers (id, host, pid, version, queues, concurrency, lease_seconds) VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (id) DO UPDATE SET stopped_at = NULL
 
@@ -10,6 +11,7 @@ INSERT INTO worker_presence (worker_id, beat_at, running_jobs, claiming) VALUES 
 ON CONFLICT (worker_id) DO UPDATE SET beat_at = clock_timestamp(), running_jobs = $2, claiming = $3
 
 -- name: sign_off
+-- Purpose: a worker that stops in good order is gone at once. Locks: its rows.
 WITH gone AS (DELETE FROM worker_presence WHERE worker_id = $1)
 UPDATE workers SET stopped_at = now() WHERE id = $1
 
@@ -20,6 +22,7 @@ FROM worker_presence p JOIN workers w ON w.id = p.worker_id
 WHERE p.beat_at > clock_timestamp() - make_interval(secs => $1) ORDER BY w.started_at
 
 -- name: queue_is_served
+-- Purpose: whether a live worker takes work from queue $1. $2 seconds of silence allowed. Locks: none.
 SELECT EXISTS (
     SELECT 1 FROM worker_presence p JOIN workers w ON w.id = p.worker_id
     WHERE p.beat_at > clock_timestamp() - make_interval(secs => $2) AND p.claiming AND $1 = ANY (w.queues))
@@ -44,7 +47,9 @@ RETURNING term
 SELECT coalesce(last_run_at < now() - make_interval(secs => $2), true) FROM role_leases WHERE role = $1
 
 -- name: note_role_run
+-- Purpose: the role's work was done now, by its holder. Locks: the row.
 UPDATE role_leases SET last_run_at = now() WHERE role = $1 AND holder = $2
 
 -- name: release_role
+-- Purpose: give a role back before its time. Locks: the row.
 UPDATE role_leases SET expires_at = now() WHERE role = $1 AND holder = $2

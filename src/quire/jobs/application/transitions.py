@@ -1,0 +1,34 @@
+"""Tells a kind's own context what this process made of its jobs. For counting only: a process that dies tells nobody,
+and the timelines in the database are the record."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from quire.jobs.domain.lease import Lease
+from quire.jobs.domain.state import JobState
+from quire.jobs.domain.transition import Transition
+
+Watcher = Callable[[Transition], None]
+
+_WATCHERS: dict[str, Watcher] = {}
+
+
+def watch_transitions(kind: str, watcher: Watcher) -> None:
+    """One watcher a kind and process; a second one takes its place."""
+    _WATCHERS[kind] = watcher
+
+
+def note_transition(transition: Transition) -> None:
+    watcher = _WATCHERS.get(transition.kind)
+    if watcher is not None:
+        watcher(transition)
+
+
+def note_lease(lease: Lease, state: JobState, error_code: str | None = None) -> None:
+    """The same for a job in a worker's hands; costs one look-up for kinds that nobody watches."""
+    watcher = _WATCHERS.get(lease.kind)
+    if watcher is not None:
+        age_seconds = lease.age_seconds + time.monotonic() - lease.claimed_at
+        watcher(Transition(lease.kind, state, error_code, age_seconds))
