@@ -22,9 +22,9 @@ from quire.runtime.storage import (
     StorageBackend,
     UrlSigner,
     parse_location,
-    storage_routes,
 )
 from quire.runtime.storage.location import S3Location
+from quire.runtime.storage.routes import storage_routes
 from quire.runtime.storage.s3 import S3Storage
 
 SECRET = "a secret of the storage tests alone"

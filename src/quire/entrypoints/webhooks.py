@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import structlog
@@ -20,10 +21,16 @@ from quire.jobs.infrastructure.postgres.webhook_outbox import PostgresWebhookOut
 from quire.jobs.infrastructure.yaml.webhook_policy import load_webhook_policy
 from quire.runtime.settings import Settings
 
+if TYPE_CHECKING:
+    from quire.jobs.presentation.routes.webhooks import WebhookDesk
+
 log = structlog.get_logger(__name__)
 
 
 def webhook_desk(engine: Engine, settings: Settings) -> WebhookDesk:
+    # The web framework is the API process's to load, not the courier's.
+    from quire.jobs.presentation.routes.webhooks import WebhookDesk
+
     policy = _policy(settings)
     return WebhookDesk(
         PostgresWebhookBook(engine.database), _sender(settings, policy), _box(settings), policy

@@ -33,7 +33,6 @@ from quire.runtime.storage.keys import checked_key
 from quire.runtime.storage.local_disk import LocalDiskStorage
 from quire.runtime.storage.location import DiskLocation, S3Location, parse_location
 from quire.runtime.storage.proof import StorageProof, prove_storage
-from quire.runtime.storage.routes import storage_routes
 from quire.runtime.storage.signed_url import UrlSigner
 
 
@@ -93,6 +92,5 @@ __all__ = [
     "open_storage",
     "parse_location",
     "prove_storage",
-    "storage_routes",
     "url_signer",
 ]
