@@ -18,6 +18,7 @@ FROM integrations WHERE name = $1 FOR UPDATE
 SELECT count(*) FROM jobs WHERE state = 'running' AND queue = ANY ($1::text[])
 
 -- name: spend_tokens
+-- Purpose: what a claim took from the bucket. Locks: the row (held by lock_integration already).
 -- $1 name, $2 tokens left, $3 the breaker lets one probe through, $4 how long a probe may take.
 UPDATE integrations SET tokens = $2, refilled_at = clock_timestamp(),
     breaker = CASE WHEN $3 THEN 'half_open' ELSE breaker END,
@@ -26,7 +27,7 @@ UPDATE integrations SET tokens = $2, refilled_at = clock_timestamp(),
 WHERE name = $1
 
 -- name: note_outcome
--- Purpose: one outcome into its second of the sliding window.
+-- Purpose: one outcome into its second of the sliding window. Locks: that second's row.
 INSERT INTO integration_outcomes (integration, bucket_at, successes, failures)
 VALUES ($1, date_trunc('second', clock_timestamp()), $2, $3)
 ON CONFLICT (integration, bucket_at) DO UPDATE SET

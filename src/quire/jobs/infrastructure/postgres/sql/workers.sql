@@ -6,7 +6,7 @@ INSERT INTO workers (id, host, pid, version, queues, concurrency, lease_seconds)
 ON CONFLICT (id) DO UPDATE SET stopped_at = NULL
 
 -- name: beat
--- Purpose: presence, three times a second, in an unlogged table: no WAL, no fsync.
+-- Purpose: presence, three times a second, in an unlogged table: no WAL, no fsync. Locks: the worker's row.
 INSERT INTO worker_presence (worker_id, beat_at, running_jobs, claiming) VALUES ($1, clock_timestamp(), $2, $3)
 ON CONFLICT (worker_id) DO UPDATE SET beat_at = clock_timestamp(), running_jobs = $2, claiming = $3
 
@@ -28,7 +28,7 @@ SELECT EXISTS (
     WHERE p.beat_at > clock_timestamp() - make_interval(secs => $2) AND p.claiming AND $1 = ANY (w.queues))
 
 -- name: forget_workers
--- Purpose: drop registrations silent for a day.
+-- Purpose: drop registrations silent for a day. Locks: the deleted rows.
 DELETE FROM workers w WHERE coalesce(w.stopped_at, w.started_at) < now() - interval '1 day'
   AND NOT EXISTS (SELECT 1 FROM worker_presence p WHERE p.worker_id = w.id AND p.beat_at > now() - interval '1 day')
 
