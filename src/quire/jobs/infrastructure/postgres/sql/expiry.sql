@@ -38,6 +38,7 @@ DELETE FROM job_events WHERE ctid = ANY (ARRAY(
 
 -- name: prune_jobs
 -- Purpose: forget jobs that expired long ago, with all that hangs on them. $1 age days, $2 limit.
+-- Locks: SKIP LOCKED on the jobs, then the deleted rows.
 WITH old AS MATERIALIZED (
     SELECT id FROM jobs WHERE state = 'expired' AND updated_at < now() - make_interval(secs => $1 * 86400)
     ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
