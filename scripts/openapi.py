@@ -22,6 +22,7 @@ import asyncpg
 from quire.entrypoints.api import ApiParts, assemble_api
 from quire.entrypoints.engine import build_engine, read_policies, shipped_handlers
 from quire.jobs import AdmitAll, CompletionWatch, HandlerRegistry
+from quire.render.infrastructure.jinja.html_builder import JinjaHtmlBuilder
 from quire.runtime.auth import TokenStore, UsageRecorder
 from quire.runtime.database import Database
 from quire.runtime.http.contract_changes import incompatible_changes
@@ -54,7 +55,8 @@ async def current_document() -> Document:
                 admission=AdmitAll(),
             )
             watch = CompletionWatch(engine.board, engine.broker)
-            parts = ApiParts(engine, signer, UsageRecorder(TokenStore(database)), watch)
+            usage, builder = UsageRecorder(TokenStore(database)), JinjaHtmlBuilder()
+            parts = ApiParts(engine, signer, usage, watch, builder)
             return assemble_api(settings, parts).openapi()
 
 

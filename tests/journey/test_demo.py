@@ -7,9 +7,12 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from tests.integration.api_server import api_settings, serving_api
+from tests.integration.printing import open_directory
 from tests.journey.quire_up import QuireUp, clean_environment
 
 from quire.entrypoints.demo import SCENARIOS
@@ -41,9 +44,16 @@ def running_quires() -> set[str]:
     return found
 
 
-def test_without_a_running_quire_it_starts_a_private_one_and_leaves_nothing(tmp_path: Path) -> None:
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
+@pytest.fixture
+def scratch() -> Iterator[Path]:
+    """For temporary files; a browser that runs as somebody else must be able to enter it."""
+    with open_directory() as path:
+        yield path
+
+
+def test_without_a_running_quire_it_starts_a_private_one_and_leaves_nothing(
+    tmp_path: Path, scratch: Path
+) -> None:
     done = run_demo(tmp_path, TMPDIR=str(scratch), QUIRE_DATA_DIR=str(tmp_path / "data"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1] == f"demo: all {len(SCENARIOS)} passed"

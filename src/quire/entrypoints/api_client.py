@@ -19,6 +19,11 @@ ANSWER_SECONDS = 60.0
 # How often a request goes out again because of the rate limit.
 SENDS_MAX = 6
 PAGE_MAX = 500
+NO_RENDERER = {
+    "error_code": "PDF_RENDER_UNAVAILABLE",
+    "detail": "no renderer lives; the API offers the page as HTML",
+    "retryable": True,
+}
 
 
 class ApiUnreachableError(UnavailableError):
@@ -62,7 +67,15 @@ class ApiClient:
         return self._send("GET", path, params=_given(params)).json()
 
     def post(self, path: str, body: object = None) -> Any:
-        return self._send("POST", path, json=body).json()
+        answer = self._send("POST", path, json=body)
+        if "X-Pdf-Fallback" in answer.headers:
+            # The page in place of the document: whoever waits for a job got none.
+            raise ApiRefusalError(NO_RENDERER, answer.status_code)
+        return answer.json()
+
+    def post_text(self, path: str, body: object) -> str:
+        """For answers that are pages."""
+        return self._send("POST", path, json=body).text
 
     def items(self, path: str, limit: int, **params: Any) -> list[dict[str, Any]]:
         """Up to `limit` items of a paged list."""

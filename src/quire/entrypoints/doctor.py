@@ -15,7 +15,9 @@ from quire.entrypoints.dsn import find_dsn
 from quire.entrypoints.engine import read_policies
 from quire.entrypoints.home import Home
 from quire.entrypoints.migrate import applied_revision, head_revision
+from quire.entrypoints.render import can_print, open_templates
 from quire.kernel import QuireError
+from quire.render.infrastructure.chromium import ChromiumOptions, ChromiumPrinter
 from quire.runtime.database import Connection, Database
 from quire.runtime.settings import Settings
 from quire.runtime.storage import open_storage, prove_storage
@@ -46,6 +48,7 @@ async def examine(settings: Settings) -> list[Finding]:
     findings = [check_python(), check_disk(settings.data_dir), check_config(settings)]
     findings += [finding async for finding in _check_database(settings)]
     findings.append(await check_storage(settings))
+    findings += [check_templates(settings), await check_browser(settings)]
     return findings
 
 
@@ -82,6 +85,32 @@ async def check_storage(settings: Settings) -> Finding:
         return Finding("storage", "fail", f"{error.code}: {error.detail}", fix)
     detail = f"put {proof.put_ms} ms, get {proof.get_ms} ms, delete {proof.delete_ms} ms"
     return Finding("storage", "ok", detail)
+
+
+def check_templates(settings: Settings) -> Finding:
+    templates = open_templates(settings)
+    try:
+        for name in templates.names():
+            templates.pack(name)
+    except QuireError as error:
+        return Finding("templates", "fail", f"{error.code}: {error.detail}", "correct the pack named above")
+    return Finding("templates", "ok", ", ".join(templates.names()))
+
+
+async def check_browser(settings: Settings) -> Finding:
+    """Starts one and asks the kernel whether it is shut in, as a worker does before its first document."""
+    if not can_print(settings):
+        fix = "for documents install chromium-headless-shell, or set QUIRE_CHROMIUM"
+        return Finding("browser", "warn", f"none at {settings.chromium}: this machine prints nothing", fix)
+    printer = ChromiumPrinter(ChromiumOptions(executable=settings.chromium))
+    try:
+        await printer.check()
+    except QuireError as error:
+        fix = "see docs/guides/render.md, “When a machine cannot print”"
+        return Finding("browser", "fail", f"{error.code}: {error.detail}", fix)
+    finally:
+        await printer.close()
+    return Finding("browser", "ok", f"sandboxed, without network: {printer.fingerprint}")
 
 
 async def _check_database(settings: Settings) -> AsyncIterator[Finding]:

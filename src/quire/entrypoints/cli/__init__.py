@@ -27,6 +27,8 @@ COMMANDS = {
     "migrate": "Bring the database to the newest schema.",
     "tenant": "Create, list and disable tenants.",
     "token": "Create, list and revoke API tokens.",
+    "render": "Print a document from a template.",
+    "verify": "Say whether a PDF is what Quire rendered.",
     "jobs": "Submit, list, show, wait for, cancel and retry jobs.",
     "problems": "List dead letters and decide them.",
     "queues": "List, pause and resume queues.",

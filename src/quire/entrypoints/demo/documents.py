@@ -1,0 +1,50 @@
+"""Documents: printed, fetched, known again by their bytes, and printed once however often they are asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from typing import Any
+
+from quire.entrypoints.cli.moments import size
+from quire.entrypoints.demo.scenario import Scenario, Stage, expect
+
+
+def invoice(stage: Stage) -> str:
+    job = _rendered(stage, stage.api.post("/pdf/jobs", _document(stage))["job_id"])
+    copy = io.BytesIO()
+    written = stage.api.download(job["download_url"], copy)
+    digest = hashlib.sha256(copy.getvalue()).hexdigest()
+    expect(copy.getvalue().startswith(b"%PDF-"), "what came is no PDF")
+    expect(digest == job["sha256"], "the downloaded bytes have another hash")
+    expect(stage.api.get("/pdf/verify", sha256=digest)["genuine"], "its own bytes are unknown to it")
+    return f"{job['pages']} page, {size(written)}, equal sha256 {digest[:8]}…"
+
+
+def twice(stage: Stage) -> str:
+    document = _document(stage)
+    first, second = stage.api.post("/pdf/jobs", document), stage.api.post("/pdf/jobs", document)
+    expect(first["job_id"] == second["job_id"], "two jobs for one document")
+    job = _rendered(stage, first["job_id"])
+    expect(
+        stage.api.post("/pdf/jobs", document)["job_id"] == job["job_id"], "printed again when it was there"
+    )
+    return f"all are job {job['job_id'][:13]}…"
+
+
+def _document(stage: Stage) -> dict[str, Any]:
+    sample = stage.api.get("/pdf/templates/invoice")["sample"]
+    return {"template_name": "invoice", "payload": sample, "options": {"subject": stage.mark}}
+
+
+def _rendered(stage: Stage, job_id: str) -> dict[str, Any]:
+    stage.ended(job_id)
+    job: dict[str, Any] = stage.api.get(f"/pdf/jobs/{job_id}")
+    expect(job["status"] == "succeeded", f"the document is {job['status']}: {job['error']}")
+    return job
+
+
+DOCUMENTS = (
+    Scenario("render.pdf", "an invoice, printed and fetched", invoice),
+    Scenario("render.pdf ×3", "one document, one job", twice),
+)
