@@ -1,0 +1,1 @@
+"""One measure of rendering a file, each `rows(field)`."""
