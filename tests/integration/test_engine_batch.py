@@ -38,7 +38,7 @@ async def test_ten_thousand_jobs_in_one_call_are_answered_in_order_duplicates_in
         before = await enqueue(engine, *(JobRequest("jobs.echo", {"n": n}) for n in range(100)))
         receipts = await enqueue(engine, *(JobRequest("jobs.echo", {"n": n}) for n in numbers))
         rows = await run_sql(engine, "SELECT id, (payload->>'n')::int FROM jobs")
-    stored = dict(rows)
+    stored = {row[0]: row[1] for row in rows}
     assert len(stored) == 9_000
     assert [stored[receipt.job_id] for receipt in receipts] == numbers
     assert sum(receipt.outcome == "created" for receipt in receipts) == 8_900
@@ -180,7 +180,7 @@ async def test_rows_that_no_handler_understands_fail_typed_while_the_worker_goes
         engine.broker.announce("work")
         fine = await enqueue_one(engine)
         await ended_state(engine, *ids.values(), fine)
-        codes = dict(await run_sql(engine, "SELECT id, error_code FROM jobs"))
+        codes = {row[0]: row[1] for row in await run_sql(engine, "SELECT id, error_code FROM jobs")}
         for job_id in ids.values():
             assert (await problem_of(engine, job_id)).recommendation
         assert codes.pop(fine) is None

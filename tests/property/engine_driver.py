@@ -85,7 +85,7 @@ class EngineDriver:
 
     def expire_job(self, job_id: UUID) -> int:
         self.sql("UPDATE jobs SET expires_at = now() - interval '1 s' WHERE id = $1", job_id)
-        return self.run(self.engine.expiry.expire([job_id], "sweeper"))
+        return len(self.run(self.engine.expiry.expire([job_id], "sweeper")))
 
     def cancel(self, job_id: UUID) -> str | None:
         return self.run(self.engine.board.cancel(job_id, EVERYTHING, "ann", force=True))

@@ -125,10 +125,8 @@ class Model:
         self._release_parents(job_id)
         return None
 
-    def discard(self, job_id: UUID) -> None:
-        self.expire(job_id)
-
     def expire(self, job_id: UUID) -> None:
+        """By its time or by a person who gives it up."""
         self.jobs[job_id].state = "expired"
         self.jobs[job_id].problem_open = False
 

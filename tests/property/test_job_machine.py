@@ -182,7 +182,11 @@ class JobMachine(RuleBasedStateMachine):
     def decide(self, pick: int, decision: str) -> None:
         failed = self.model.in_state("failed")
         job_id = failed[pick % len(failed)].id
-        refusal = self.model.restart(job_id) if decision == "retry" else self.model.discard(job_id)
+        refusal = None
+        if decision == "retry":
+            refusal = self.model.restart(job_id)
+        else:
+            self.model.expire(job_id)
         if refusal is None:
             self.driver.decide(job_id, decision)
         else:
@@ -242,7 +246,7 @@ def test_jobs_keep_every_promise_through_random_lives(dsn: str, tmp_path: Path) 
     driver = EngineDriver(dsn, tmp_path)
     try:
         run_state_machine_as_test(
-            lambda: JobMachine(driver),
+            lambda: JobMachine(driver),  # type: ignore[arg-type]
             settings=settings(
                 max_examples=EXAMPLES or 60,
                 stateful_step_count=50 if EXAMPLES else 40,
