@@ -412,7 +412,14 @@ async def test_the_data_of_one_document_is_not_in_the_directory_of_the_browser(
 @pytest.mark.parametrize("with_driver", [False, True], ids=["worker", "worker and driver"])
 async def test_a_killed_worker_leaves_no_process_and_no_file(directory: Path, with_driver: bool) -> None:
     known = set(directory.iterdir())
-    worker = await start_worker(directory, sys.executable, {})
+    # The driver's own temporary files count too, so it gets a place to put them that nobody else uses.
+    with open_directory() as temporary:
+        await kill_worker(directory, known, temporary, with_driver)
+        assert list(temporary.iterdir()) == []
+
+
+async def kill_worker(directory: Path, known: set[Path], temporary: Path, with_driver: bool) -> None:
+    worker = await start_worker(directory, sys.executable, {"TMPDIR": str(temporary)})
     try:
         leader, driver, _ = await read_report(worker)
         session = ProcessSession(leader)

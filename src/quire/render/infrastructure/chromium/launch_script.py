@@ -34,11 +34,16 @@ def write_launch_script(home: Path, executable: Path, account: Account) -> Path:
     profile = shlex.quote(f"--user-data-dir={home / 'profile'}")
     script.write_text(
         f"""#!/bin/sh
-# The profile Playwright made lies outside the private directory and belongs to the worker.
+# The profile Playwright made, still empty, lies outside the private directory and belongs to the worker.
 set -eu
 for argument do
     shift
-    case $argument in --user-data-dir=*) argument={profile} ;; esac
+    case $argument in
+        --user-data-dir=*)
+            rmdir "${{argument#*=}}"
+            argument={profile}
+            ;;
+    esac
     set -- "$@" "$argument"
 done
 ulimit -c 0

@@ -71,8 +71,9 @@ class ChromiumPrinter:
         page: PrintPage | None = None
         succeeded = False
         try:
-            page = await browser.take_page(key, javascript=request.javascript)
-            data, blocked_urls = await _unless_broken(page, page.print(request, self._options.max_pages))
+            page = await _unless(browser.take_page(key, javascript=request.javascript), browser.ended)
+            printing = page.print(request, self._options.max_pages)
+            data, blocked_urls = await _unless(printing, browser.ended, page.broken)
             succeeded = True
         except Error as error:
             raise _typed(error, browser) from None
@@ -124,14 +125,14 @@ def _reuse_key(request: PrintRequest) -> Hashable | None:
     return request.reuse_key, frozenset(request.assets.items())
 
 
-async def _unless_broken(page: PrintPage, work: Coroutine[object, object, T]) -> T:
-    """A crashed renderer sometimes leaves its calls unanswered; its event is heard first then."""
+async def _unless(work: Coroutine[object, object, T], *ends: asyncio.Future[QuireError]) -> T:
+    """A crashed renderer or a dead browser sometimes leaves its calls unanswered; the news of it comes anyway."""
     task = asyncio.ensure_future(work)
-    either: set[asyncio.Future[Any]] = {task, page.broken}
+    first: set[asyncio.Future[Any]] = {task, *ends}
     try:
-        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
-            raise page.broken.result()
+            raise next(end.result() for end in ends if end.done())
         return task.result()
     finally:
         task.cancel()

@@ -35,13 +35,15 @@ DEPARTURE_SECONDS = 1.0
 
 
 class PrintPage:
-    def __init__(self, context: BrowserContext, page: Page) -> None:
+    _page: Page
+
+    def __init__(self, context: BrowserContext) -> None:
         self._context = context
-        self._page = page
         self._assets: Mapping[str, Asset] = {}
         self._report = RequestReport()
         self._is_open = False
         self._is_loading = False
+        self.documents = 0
         self.is_reusable = True
         # Resolved when the page will never answer again, or would only after all its time.
         self.broken: asyncio.Future[QuireError] = asyncio.get_running_loop().create_future()
@@ -52,9 +54,7 @@ class PrintPage:
             java_script_enabled=javascript, service_workers="block", accept_downloads=False, locale="en-US"
         )
         try:
-            if javascript:
-                await context.add_init_script(FROZEN_WORLD)
-            opened = cls(context, await context.new_page())
+            opened = cls(context)
             await opened._prepare(javascript)
         except BaseException:
             with suppress(Error):
@@ -63,21 +63,25 @@ class PrintPage:
         return opened
 
     async def _prepare(self, javascript: bool) -> None:
-        self._page.on("crash", self._note_crash)
         self._context.on("request", self._note_request)
         await self._context.route("**/*", self._answer)
         if javascript:
+            await self._context.add_init_script(FROZEN_WORLD)
             await self._context.route_web_socket("**/*", self._refuse_socket)
-        else:
+        self._page = await self._context.new_page()
+        self._page.on("crash", self._note_crash)
+        if not javascript:
             self._page.on("console", self._note_complaint)  # without script, all of it is the browser's own
         # Print styles count from the start, or the fonts and images they name would be asked for too late.
-        await self._page.emulate_media(media="print")
-        await self._page.goto(ORIGIN, wait_until="commit")
+        await asyncio.gather(
+            self._page.emulate_media(media="print"), self._page.goto(ORIGIN, wait_until="commit")
+        )
         self._is_open = True
 
     async def print(self, request: PrintRequest, max_pages: int) -> tuple[bytes, tuple[str, ...]]:
         self._assets = {name.removeprefix("./"): asset for name, asset in request.assets.items()}
         self._report = RequestReport()
+        self.documents += 1
         self._is_loading = True
         await self._page.set_content(request.html, timeout=0)
         self._is_loading = False

@@ -48,6 +48,8 @@ class WarmBrowser:
         self._driver_process = self.session.driver()
         self.worn = ""
         self.dead = ""
+        # Resolved by the death of the browser, which leaves some of the driver's calls unanswered for ever.
+        self.ended: asyncio.Future[QuireError] = asyncio.get_running_loop().create_future()
         self.jobs_begun = 0
         self.jobs_running = 0
         self.used_at = time.monotonic()
@@ -81,6 +83,7 @@ class WarmBrowser:
             executable_path=write_launch_script(directory.path, options.executable, account),
             chromium_sandbox=True,
             env=directory.environment,
+            artifacts_dir=directory.path / "artifacts",
             args=["--font-render-hinting=none", f"--js-flags=--max-old-space-size={options.heap_mib}"],
             timeout=options.launch_seconds * 1000,
             # The worker decides what a signal means; the driver must not close the browser on its own.
@@ -127,7 +130,10 @@ class WarmBrowser:
             raise
 
     async def keep_page(self, key: Hashable, page: PrintPage) -> None:
-        self._idle.append((key, page))
+        if page.documents < self._options.documents_per_page:
+            self._idle.append((key, page))
+        else:
+            await self.drop_page(page)
         while len(self._idle) > self._options.idle_pages:
             await self.drop_page(self._idle.pop(0)[1])
 
@@ -160,6 +166,8 @@ class WarmBrowser:
 
     def _note_death(self, reason: str) -> None:
         self.dead = self.dead or reason
+        if not self.ended.done():
+            self.ended.set_result(BrowserLaunchError(f"the browser died while it printed: {self.dead}"))
 
     async def _watch_memory(self) -> None:
         checked_at = self.used_at
