@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 
 from fastapi import APIRouter, FastAPI
@@ -12,7 +12,7 @@ from starlette.middleware.cors import CORSMiddleware
 
 import quire
 from quire.runtime.auth import Authenticator
-from quire.runtime.http.authentication import Authentication, OpenRoutes
+from quire.runtime.http.authentication import NO_CODES, Authentication, OpenRoutes
 from quire.runtime.http.body_limit import BodyLimit, BodyLimitRule
 from quire.runtime.http.error_boundary import ErrorBoundary
 from quire.runtime.http.exception_handlers import install_exception_handlers
@@ -35,8 +35,10 @@ def build_http_app(
     routers: Sequence[APIRouter],
     open_routers: Sequence[APIRouter] = (),
     body_limits: Sequence[BodyLimitRule] = (),
+    outage_codes: Mapping[tuple[str, str], str] = NO_CODES,
 ) -> FastAPI:
-    """Routes of `routers` are reached with a principal only; those of `open_routers` check theirs."""
+    """Routes of `routers` are reached with a principal only; those of `open_routers` check theirs. `outage_codes`: what
+    a method and path answer with 503 when the caller cannot be looked up."""
     opened = [*open_routers, openapi_route()]
     open_routes = OpenRoutes(route for router in opened for route in router.routes)
     app = FastAPI(
@@ -50,7 +52,7 @@ def build_http_app(
         redirect_slashes=False,
         generate_unique_id_function=_operation_id,
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
-        middleware=_middlewares(settings, authenticator, open_routes, body_limits),
+        middleware=_middlewares(settings, authenticator, open_routes, body_limits, outage_codes),
     )
     install_exception_handlers(app)
     for router in (*opened, *routers):
@@ -70,11 +72,14 @@ def _middlewares(
     authenticator: Authenticator,
     open_routes: OpenRoutes,
     body_limits: Sequence[BodyLimitRule],
+    outage_codes: Mapping[tuple[str, str], str],
 ) -> list[Middleware]:
     """From the outside in: a name and a measure for every request, then errors become answers, then the
     gates, with a stranger refused before anything is read from them."""
     gates = [
-        Middleware(Authentication, authenticator=authenticator, open_routes=open_routes),
+        Middleware(
+            Authentication, authenticator=authenticator, open_routes=open_routes, outage_codes=outage_codes
+        ),
         Middleware(BodyLimit, default_bytes=settings.max_body_bytes, rules=body_limits),
     ]
     if settings.rate_limit_per_minute:

@@ -5,15 +5,17 @@ It runs before the body is read, so a stranger's megabytes are never parsed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from fastapi.routing import iter_route_contexts
 from starlette.datastructures import Headers
 from starlette.routing import BaseRoute, compile_path
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from quire.kernel import UnauthenticatedError
-from quire.runtime.auth import Authenticator
+from quire.kernel import UnauthenticatedError, UnavailableError
+from quire.runtime.auth import Authenticator, Principal
+
+NO_CODES: Mapping[tuple[str, str], str] = {}
 
 
 class OpenRoutes:
@@ -29,8 +31,15 @@ class OpenRoutes:
 
 
 class Authentication:
-    def __init__(self, app: ASGIApp, authenticator: Authenticator, open_routes: OpenRoutes) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        authenticator: Authenticator,
+        open_routes: OpenRoutes,
+        outage_codes: Mapping[tuple[str, str], str] = NO_CODES,
+    ) -> None:
         self._app = app
+        self._outage_codes = outage_codes
         self._authenticator = authenticator
         self._open_routes = open_routes
 
@@ -39,9 +48,18 @@ class Authentication:
             await send({"type": "websocket.close", "code": 1008})
             return
         if scope["type"] == "http" and scope not in self._open_routes:
-            credential = bearer_credential(Headers(scope=scope))
-            scope.setdefault("state", {})["principal"] = await self._authenticator.authenticate(credential)
+            scope.setdefault("state", {})["principal"] = await self._principal_of(scope)
         await self._app(scope, receive, send)
+
+    async def _principal_of(self, scope: Scope) -> Principal:
+        try:
+            return await self._authenticator.authenticate(bearer_credential(Headers(scope=scope)))
+        except UnavailableError as error:
+            # A route may promise one code for every outage, and this one came before the route could say it.
+            code = self._outage_codes.get((scope["method"], scope["path"]))
+            if code is None:
+                raise
+            raise UnavailableError(error.detail, code=code) from error
 
 
 def bearer_credential(headers: Headers) -> str:
