@@ -89,7 +89,9 @@ class BrowserPool:
         await asyncio.shield(self._launching)
 
     async def _launch(self) -> None:
-        self._browsers.append(await WarmBrowser.launch(self._options))
+        # Two steps: `_retire_unfit` may put another list in this one's place while the browser starts.
+        browser = await WarmBrowser.launch(self._options)
+        self._browsers.append(browser)
 
     def _note_launched(self, launching: asyncio.Task[None]) -> None:
         self._launching = None
