@@ -66,7 +66,19 @@ async def _fresh_database(server: EmbeddedPostgres, template: str) -> AsyncItera
     name = f"test_{next(_numbers)}"
     await _execute(server.dsn, f"CREATE DATABASE {name} TEMPLATE {template}")
     yield server.dsn_of(name)
-    await _execute(server.dsn, f"DROP DATABASE {name} WITH (FORCE)")
+    await _drop(server.dsn, name)
+
+
+async def _drop(dsn: str, name: str) -> None:
+    """An autovacuum worker may be in it: nobody but a superuser may end that, and it is gone in a moment."""
+    for patience in range(100, -1, -1):
+        try:
+            await _execute(dsn, f"DROP DATABASE {name} WITH (FORCE)")
+            return
+        except (asyncpg.InsufficientPrivilegeError, asyncpg.ObjectInUseError):
+            if not patience:
+                raise
+            await asyncio.sleep(0.1)
 
 
 async def _execute(dsn: str, sql: str) -> None:
