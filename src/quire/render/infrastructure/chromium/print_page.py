@@ -32,6 +32,7 @@ FROZEN_WORLD = (Path(__file__).parent / "frozen_world.js").read_text(encoding="u
 SETTLE = (Path(__file__).parent / "settle.js").read_text(encoding="utf-8")
 HTML_TYPE = "text/html; charset=utf-8"
 DEPARTURE_SECONDS = 1.0
+_unclaimed: set[asyncio.Task[None]] = set()
 
 
 class PrintPage:
@@ -50,9 +51,7 @@ class PrintPage:
 
     @classmethod
     async def open(cls, browser: Browser, *, javascript: bool) -> PrintPage:
-        context = await browser.new_context(
-            java_script_enabled=javascript, service_workers="block", accept_downloads=False, locale="en-US"
-        )
+        context = await _new_context(browser, javascript)
         try:
             opened = cls(context)
             await opened._prepare(javascript)
@@ -166,6 +165,27 @@ class PrintPage:
     def _break(self, error: QuireError) -> None:
         if not self.broken.done():
             self.broken.set_result(error)
+
+
+async def _new_context(browser: Browser, javascript: bool) -> BrowserContext:
+    making = asyncio.ensure_future(
+        browser.new_context(
+            java_script_enabled=javascript, service_workers="block", accept_downloads=False, locale="en-US"
+        )
+    )
+    try:
+        return await asyncio.shield(making)
+    except asyncio.CancelledError:
+        # It comes to be all the same, and nobody else would close it.
+        unclaimed = asyncio.create_task(_close_unclaimed(making))
+        _unclaimed.add(unclaimed)
+        unclaimed.add_done_callback(_unclaimed.discard)
+        raise
+
+
+async def _close_unclaimed(making: asyncio.Future[BrowserContext]) -> None:
+    with suppress(Error):
+        await (await making).close()
 
 
 def renderer_crash() -> BrowserLaunchError:

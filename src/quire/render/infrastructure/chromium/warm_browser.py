@@ -122,12 +122,7 @@ class WarmBrowser:
         for place in range(len(self._idle)):
             if key is not None and self._idle[place][0] == key:
                 return self._idle.pop(place)[1]
-        try:
-            return await PrintPage.open(self._browser, javascript=javascript)
-        except asyncio.CancelledError:
-            # A page may come to be that nobody holds; only the browser's end removes it.
-            self.worn = "a page was lost while it opened"
-            raise
+        return await PrintPage.open(self._browser, javascript=javascript)
 
     async def keep_page(self, key: Hashable, page: PrintPage) -> None:
         if page.documents < self._options.documents_per_page:
