@@ -66,7 +66,19 @@ async def _fresh_database(server: EmbeddedPostgres, template: str) -> AsyncItera
     name = f"test_{next(_numbers)}"
     await _execute(server.dsn, f"CREATE DATABASE {name} TEMPLATE {template}")
     yield server.dsn_of(name)
-    await _execute(server.dsn, f"DROP DATABASE {name} WITH (FORCE)")
+    await _drop(server.dsn, name)
+
+
+async def _drop(dsn: str, name: str) -> None:
+    """An autovacuum worker in the database belongs to the superuser and may not be ended by us; it ends soon."""
+    for _ in range(100):
+        try:
+            await _execute(dsn, f"DROP DATABASE {name} WITH (FORCE)")
+        except asyncpg.InsufficientPrivilegeError:
+            await asyncio.sleep(0.1)
+        else:
+            return
+    raise TimeoutError(f"database {name} stays in use")
 
 
 async def _execute(dsn: str, sql: str) -> None:

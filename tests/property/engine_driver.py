@@ -23,7 +23,7 @@ from quire.jobs.infrastructure.postgres.lease_store import PostgresLeaseRenewer
 from quire.jobs.ports.v1.lease_store import DeadLetter, Retry
 
 T = TypeVar("T")
-TABLES = ("jobs", "job_events", "job_dependencies", "job_interests", "problems")
+TABLES = ("jobs", "job_events", "job_dependencies", "job_lanes", "job_running", "job_interests", "problems")
 
 
 class EngineDriver:
@@ -85,7 +85,7 @@ class EngineDriver:
 
     def expire_job(self, job_id: UUID) -> int:
         self.sql("UPDATE jobs SET expires_at = now() - interval '1 s' WHERE id = $1", job_id)
-        return self.run(self.engine.expiry.expire([job_id], "sweeper"))
+        return len(self.run(self.engine.expiry.expire([job_id], "sweeper")))
 
     def cancel(self, job_id: UUID) -> str | None:
         return self.run(self.engine.board.cancel(job_id, EVERYTHING, "ann", force=True))
