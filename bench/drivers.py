@@ -21,19 +21,23 @@ QUEUE = "bench"
 # Jobs a claim, and by how much to shorten a run of such small steps.
 BATCHES = ((1, 10), (20, 1), (100, 1), (500, 1))
 FILL = """
-INSERT INTO jobs (id, state, kind, queue, priority, tenant_id, created_by, payload, job_key)
-SELECT uuidv7(), 'queued', 'jobs.noop', $1, 0, 'bench', 'bench', '{"number": 1}',
-       sha256(int8send(number))
-FROM generate_series(1::bigint, $2::bigint) AS number
+WITH job AS (
+    INSERT INTO jobs (id, state, kind, queue, priority, tenant_id, created_by, payload, job_key)
+    SELECT uuidv7(), 'queued', 'jobs.noop', $1, 0, 'bench', 'bench', '{"number": 1}',
+           sha256(int8send(number))
+    FROM generate_series(1::bigint, $2::bigint) AS number RETURNING *
+)
+INSERT INTO job_lanes (queue, priority, run_at, job_id, tenant_id, tenant_lane)
+SELECT queue, priority, run_at, id, tenant_id, false FROM job
 """
 
 
 async def fill(dsn: str, jobs: int) -> None:
     connection = await asyncpg.connect(dsn)
     try:
-        await connection.execute("TRUNCATE jobs, job_events")
+        await connection.execute("TRUNCATE jobs, job_lanes, job_running, job_events")
         await connection.execute(FILL, QUEUE, jobs)
-        await connection.execute("VACUUM ANALYZE jobs")
+        await connection.execute("VACUUM ANALYZE")
     finally:
         await connection.close()
 

@@ -33,36 +33,66 @@ CREATE TABLE jobs (
     error_message        text,
     payload              jsonb       NOT NULL,
     result               jsonb,
+    -- Indexes may ask for these two, never for the state itself: see below.
+    live                 boolean     GENERATED ALWAYS AS (state IN ('waiting','queued','running','succeeded')) STORED,
+    gone                 boolean     GENERATED ALWAYS AS (state = 'expired') STORED,
     CONSTRAINT jobs_pkey PRIMARY KEY (id),
     CONSTRAINT jobs_state_known CHECK (state IN ('waiting','queued','running','succeeded','failed','expired','cancelled')),
     CONSTRAINT jobs_priority_class CHECK (priority BETWEEN 0 AND 3),
     -- A lease exists exactly while a job runs.
     CONSTRAINT jobs_lease_while_running CHECK ((state = 'running') = (leased_by IS NOT NULL AND lease_expires_at IS NOT NULL))
 ) WITH (
-    -- Room on the page for heartbeats (HOT: lease_expires_at is in no index), and a vacuum that keeps up:
-    -- every job leaves two dead versions behind.
-    fillfactor = 80,
-    autovacuum_vacuum_scale_factor = 0.01,
-    autovacuum_vacuum_threshold = 500,
+    -- No column that a claim, a heartbeat or a success changes is in an index of this table, nor in a predicate of
+    -- one: those updates stay on their page (HOT), write no index entry and are cleaned up without a vacuum.
+    -- That needs room for two more versions of each row on its page.
+    fillfactor = 50,
+    autovacuum_vacuum_scale_factor = 0.05,
+    autovacuum_vacuum_threshold = 1000,
     autovacuum_vacuum_insert_scale_factor = 0.1,
     autovacuum_analyze_scale_factor = 0.05,
     autovacuum_vacuum_cost_delay = 0
 );
 
--- Claim: one range per (queue, class), oldest first, ending at now(). Nothing about leases in it.
-CREATE INDEX jobs_ready ON jobs (queue, priority, run_at, id) WHERE state = 'queued';
--- Queues with tenant rules (turns, quotas) find each tenant's oldest here.
-CREATE INDEX jobs_tenant_ready ON jobs (queue, tenant_id, priority, run_at, id) WHERE state = 'queued' AND tenant_lane;
--- Reclaim, concurrency counts. Small: as many entries as jobs run now.
-CREATE INDEX jobs_running ON jobs (queue, tenant_id) WHERE state = 'running';
 -- Idempotent enqueue: one live job a key (the tenant is part of the hash).
-CREATE UNIQUE INDEX jobs_live_key ON jobs (job_key)
-    WHERE job_key IS NOT NULL AND state IN ('waiting','queued','running','succeeded');
+CREATE UNIQUE INDEX jobs_live_key ON jobs (job_key) WHERE live AND job_key IS NOT NULL;
 -- Lists, newest first.
 CREATE INDEX jobs_tenant ON jobs (tenant_id, id);
-CREATE INDEX jobs_expiry ON jobs (expires_at) WHERE expires_at IS NOT NULL;
-CREATE INDEX jobs_waiting ON jobs (queue) WHERE state = 'waiting';
-CREATE INDEX jobs_expired ON jobs (updated_at) WHERE state = 'expired';
+-- What the sweeper expires, and what it forgets. `expires_at` is set when a job is accepted and kept at its success
+-- unless that came late, so that a success need not touch this index.
+CREATE INDEX jobs_expiry ON jobs (expires_at) WHERE NOT gone AND expires_at IS NOT NULL;
+CREATE INDEX jobs_gone ON jobs (expires_at) WHERE gone;
+
+-- One narrow row for each job whose turn is to come: due (run_at is past), scheduled (run_at is to come) or waiting for
+-- other jobs (run_at is infinity). A claim deletes it. Every move into `queued` or `waiting` inserts it.
+CREATE TABLE job_lanes (
+    queue       text        NOT NULL,
+    priority    smallint    NOT NULL,
+    run_at      timestamptz NOT NULL,
+    job_id      uuid        NOT NULL,
+    tenant_id   text        NOT NULL,
+    tenant_lane boolean     NOT NULL,
+    -- A claim reads one range per (queue, class), oldest first, ending at now(). Nothing about leases in it.
+    CONSTRAINT job_lanes_pkey PRIMARY KEY (queue, priority, run_at, job_id)
+) WITH (
+    autovacuum_vacuum_scale_factor = 0.02,
+    autovacuum_vacuum_threshold = 500,
+    autovacuum_analyze_scale_factor = 0.1,
+    autovacuum_vacuum_cost_delay = 0
+);
+-- Queues with tenant rules (turns, quotas) find each tenant's oldest here.
+CREATE INDEX job_lanes_tenant ON job_lanes (queue, tenant_id, priority, run_at, job_id) WHERE tenant_lane;
+
+-- Which jobs run: for the reclaimer and for concurrency caps. As many rows as jobs run now.
+CREATE TABLE job_running (
+    job_id    uuid NOT NULL PRIMARY KEY,
+    queue     text NOT NULL,
+    tenant_id text NOT NULL
+) WITH (
+    autovacuum_vacuum_scale_factor = 0.02,
+    autovacuum_vacuum_threshold = 500,
+    autovacuum_analyze_scale_factor = 0.1,
+    autovacuum_vacuum_cost_delay = 0
+);
 
 CREATE TABLE job_events (
     event_no    bigint      GENERATED ALWAYS AS IDENTITY,

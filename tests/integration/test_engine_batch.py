@@ -231,8 +231,9 @@ async def _insert_row(engine: Engine, kind: str, payload_text: str, **columns: s
     job_id = uuid4()
     await run_sql(
         engine,
-        "INSERT INTO jobs (id, state, kind, queue, tenant_id, created_by, priority, payload, traceparent)"
-        " VALUES ($1, 'queued', $2, $3, 'acme', 'ann', 0, $4::text::jsonb, $5)",
+        "WITH job AS (INSERT INTO jobs (id, state, kind, queue, tenant_id, created_by, priority, payload, traceparent)"
+        " VALUES ($1, 'queued', $2, $3, 'acme', 'ann', 0, $4::text::jsonb, $5) RETURNING *)"
+        " INSERT INTO job_lanes SELECT queue, priority, run_at, id, tenant_id, false FROM job",
         job_id,
         kind,
         values["queue"],

@@ -55,7 +55,7 @@ async def test_an_expired_job_loses_its_bytes_its_record_and_its_key(dsn: str, t
         await make_due(engine, due)
         await sweeper(engine).sweep()
         expired, kept = await job_of(engine, due), await job_of(engine, fresh)
-        assert (expired.state, expired.artifact_key, expired.expires_at) == ("expired", None, None)
+        assert (expired.state, expired.artifact_key) == ("expired", None)
         assert not await engine.storage.exists(str(before[due]))
         assert kept.state == "succeeded"
         assert await engine.storage.exists(str(before[fresh]))
@@ -132,7 +132,7 @@ async def test_jobs_that_expired_long_ago_are_forgotten_with_all_that_hangs_on_t
         await bury(engine, ANN, await claim_one(engine, ANN))
         await run_sql(engine, "UPDATE jobs SET expires_at = now() - interval '1 s'")
         await sweeper(engine).sweep()
-        await run_sql(engine, "UPDATE jobs SET updated_at = now() - interval '91 days'")
+        await run_sql(engine, "UPDATE jobs SET expires_at = now() - interval '91 days'")
         recent = await enqueue_one(engine)
         await sweeper(engine).sweep()
         assert await run_sql(engine, "SELECT id FROM jobs") == [(recent,)]
@@ -145,7 +145,7 @@ async def test_pruning_goes_in_bounded_batches(dsn: str, tmp_path: Path) -> None
     async with opened_engine(dsn, tmp_path) as engine:
         await run_sql(
             engine,
-            "INSERT INTO jobs (id, state, queue, kind, tenant_id, created_by, priority, payload, updated_at)"
+            "INSERT INTO jobs (id, state, queue, kind, tenant_id, created_by, priority, payload, expires_at)"
             " SELECT gen_random_uuid(), 'expired', 'default', 'jobs.noop', 'acme', 'ann', 0, '{}',"
             " now() - interval '1 year' FROM generate_series(1, 250)",
         )

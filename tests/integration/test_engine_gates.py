@@ -232,7 +232,11 @@ async def test_the_cap_on_concurrency_is_airtight_under_eight_racing_claimers(
         await fill(engine, "narrow", 60)
         claims = await asyncio.gather(*(claim(engine, uuid4(), "narrow", limit=3) for _ in range(8)))
         assert sum(len(taken.leases) for taken in claims) == 4
-        await run_sql(engine, "UPDATE jobs SET state = 'queued', leased_by = NULL, lease_expires_at = NULL")
+        taken = [lease for claimed in claims for lease in claimed.leases]
+        await run_sql(
+            engine, "UPDATE jobs SET lease_expires_at = now() - interval '1 s' WHERE state = 'running'"
+        )
+        assert (await engine.leases.reclaim(100)).total == len(taken)
         most = await _drain_counting(engine, "narrow")
         assert await run_sql(engine, "SELECT count(*) FROM jobs WHERE state = 'succeeded'") == [(60,)]
     assert 1 < most <= 4

@@ -23,7 +23,7 @@ from quire.jobs.infrastructure.postgres.lease_store import PostgresLeaseRenewer
 from quire.jobs.ports.v1.lease_store import DeadLetter, Retry
 
 T = TypeVar("T")
-TABLES = ("jobs", "job_events", "job_dependencies", "job_interests", "problems")
+TABLES = ("jobs", "job_events", "job_dependencies", "job_lanes", "job_running", "job_interests", "problems")
 
 
 class EngineDriver:

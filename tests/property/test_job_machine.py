@@ -226,6 +226,18 @@ class JobMachine(RuleBasedStateMachine):
             self.fences[job_id] = job.fence
 
     @invariant()
+    def each_job_stands_in_the_line_of_its_state_and_in_no_other(self) -> None:
+        lined_up = sorted(row[0] for row in self.driver.sql("SELECT job_id FROM job_lanes"))
+        unstarted = self.model.in_state("queued"), self.model.in_state("waiting")
+        assert lined_up == sorted(job.id for jobs in unstarted for job in jobs)
+        waiting = "SELECT job_id FROM job_lanes WHERE run_at = 'infinity'"
+        assert {row[0] for row in self.driver.sql(waiting)} == {
+            job.id for job in self.model.in_state("waiting")
+        }
+        running = sorted(row[0] for row in self.driver.sql("SELECT job_id FROM job_running"))
+        assert running == sorted(job.id for job in self.model.in_state("running"))
+
+    @invariant()
     def each_failed_job_has_one_open_problem_and_no_other_has_any(self) -> None:
         rows = self.driver.sql("SELECT job_id FROM problems WHERE user_decision IS NULL")
         assert sorted(row[0] for row in rows) == sorted(job.id for job in self.model.in_state("failed"))

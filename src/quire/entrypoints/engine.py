@@ -75,6 +75,7 @@ async def open_engine(
     signer: UrlSigner | None = None,
     handlers: Iterable[Handler] | None = None,
     admission: Admission | None = None,
+    by_key: bool = False,
 ) -> AsyncIterator[Engine]:
     """Opens database and storage and builds the parts; the caller starts the broker if it wants to be woken."""
     policies = read_policies(settings)
@@ -85,6 +86,7 @@ async def open_engine(
             pool_max=settings.database_pool_max,
             statement_timeout_seconds=settings.statement_timeout_seconds,
             application=application,
+            by_key=by_key,
         )
         stack.push_async_callback(database.close)
         storage = await stack.enter_async_context(open_storage(settings, signer=signer))

@@ -97,7 +97,10 @@ async def run_worker(settings: Settings, handlers: Iterable[Handler] | None = No
     async with (
         worker_handlers(settings) as shipped,
         open_engine(
-            settings, application="quire-worker", handlers=shipped if handlers is None else handlers
+            settings,
+            application="quire-worker",
+            handlers=shipped if handlers is None else handlers,
+            by_key=True,
         ) as engine,
     ):
         worker = build_worker(engine, settings)

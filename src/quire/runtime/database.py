@@ -20,6 +20,10 @@ else:
 ACQUIRE_TIMEOUT_SECONDS = 10.0
 CONNECT_TIMEOUT_SECONDS = 10.0
 
+# For processes whose few statements all work by key on batches. One plan a statement: parameters teach the planner
+# nothing. Never by reading a table from end to end: a plan made while a queue is empty would stay when it is full.
+BY_KEY = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off"}
+
 # What a lost, refused or restarting server raises; all of it is worth another try.
 UNREACHABLE = (
     OSError,
@@ -70,7 +74,9 @@ class Database:
         pool_max: int = 10,
         statement_timeout_seconds: float = 15.0,
         application: str = "quire",
+        by_key: bool = False,
     ) -> Database:
+        """`by_key`: every statement finds its rows by an index. Right for a worker; wrong for lists with filters."""
         try:
             pool = await asyncpg.create_pool(
                 dsn,
@@ -87,6 +93,7 @@ class Database:
                     "idle_in_transaction_session_timeout": "30s",
                     # A JIT compile costs more than any statement here takes.
                     "jit": "off",
+                    **(BY_KEY if by_key else {}),
                 },
             )
         except UNREACHABLE as error:

@@ -128,6 +128,7 @@ def _submission(
         tenant_lane=queue.tenant_lane,
         document_id=request.document_id,
         external_ref=request.external_ref,
+        ttl_seconds=policy.ttl_seconds,
     )
 
 

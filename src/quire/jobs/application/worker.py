@@ -287,6 +287,8 @@ class Worker:
             metrics.ATTEMPTS.note(lease.kind, type(outcome).__name__, outcome.duration_ms / 1000)
             if lease.job_id not in accepted:
                 await self._refused(outcome)
+        # Claiming may have paused for the writes to catch up.
+        self._wake.set()
         self._parts.broker.announce(ENDED)
         if any(self._parts.policies.queues.queue(item.lease.queue).gated for item in outcomes):
             # A gate may have opened for work that other workers wait for.

@@ -29,6 +29,7 @@ class Submission:
     tenant_lane: bool = False
     document_id: str | None = None
     external_ref: str | None = None
+    ttl_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,5 +46,6 @@ class PostgresExpiryStore:
             events = await connection.execute(SQL["prune_events"], event_days, limit)
             jobs = await connection.fetchval(SQL["prune_jobs"], job_days, limit)
             await connection.execute(SQL["prune_outcomes"])
+            await connection.execute(SQL["mend_lines"])
             await connection.execute(WORKERS["forget_workers"])
         return int(events.split()[-1]) + int(jobs)

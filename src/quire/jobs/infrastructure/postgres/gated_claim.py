@@ -49,7 +49,7 @@ async def claim_gated_queue(
     return Claim(leases_of(rows, probe=allowance.half_open), allowance.retry_after_seconds)
 
 
-_HAS_DUE_WORK = "SELECT EXISTS (SELECT 1 FROM jobs WHERE state = 'queued' AND queue = $1 AND run_at <= now())"
+_HAS_DUE_WORK = "SELECT EXISTS (SELECT 1 FROM job_lanes WHERE queue = $1 AND run_at <= now())"
 
 
 async def _paused(connection: Connection, queue: QueuePolicy) -> bool:

@@ -90,6 +90,7 @@ class PostgresJobBoard:
 
     async def cancel(self, job_id: UUID, sight: Sight, actor: str, *, force: bool) -> CancelOutcome | None:
         async with self._database.transaction() as connection:
+            await connection.execute(SQL["lock_lane"], job_id)
             row = await connection.fetchrow(SQL["lock_job"], job_id, sight.tenant_id, sight.principal_id)
             if row is None:
                 return None
@@ -109,13 +110,12 @@ class PostgresJobBoard:
     async def queue_depths(self, queues: Sequence[str]) -> list[QueueDepth]:
         async with self._database.acquire() as connection:
             rows = await connection.fetch(SQL["queue_depths"], DEPTH_LIMIT, queues)
-            waiting = {r["queue"]: r["waiting"] for r in await connection.fetch(SQL["waiting_counts"])}
             workers = await connection.fetch(WORKERS["live_workers"], self._presence_seconds)
         served = [queue for worker in workers for queue in worker["queues"]]
         return [
             QueueDepth(
                 queue=row["name"],
-                waiting=waiting.get(row["name"], 0),
+                waiting=row["waiting"],
                 queued=row["queued"],
                 scheduled=row["scheduled"],
                 running=row["running"],

@@ -56,6 +56,7 @@ class PostgresSubmissionStore:
             _sparse([item.tenant_lane or None for item in items]),
             _sparse([item.document_id for item in items]),
             _sparse([item.external_ref for item in items]),
+            [item.ttl_seconds for item in items],
         )
         return frozenset(row["id"] for row in rows)
 

@@ -3,7 +3,7 @@
 -- name: due_for_expiry
 -- $1 limit. Locks: none; the storage is cleaned before the row is marked, and both may be repeated.
 SELECT id, state, artifact_key FROM jobs
-WHERE expires_at IS NOT NULL AND expires_at < now() AND state IN ('succeeded','failed','cancelled')
+WHERE NOT gone AND expires_at < now() AND state IN ('succeeded','failed','cancelled')
 ORDER BY expires_at LIMIT $1
 
 -- name: artifacts_of_jobs
@@ -16,7 +16,7 @@ WITH due AS MATERIALIZED (
     SELECT id, state FROM jobs WHERE id = ANY ($1::uuid[]) AND expires_at < now()
       AND state IN ('succeeded','failed','cancelled') ORDER BY id FOR UPDATE
 ), updated AS (
-    UPDATE jobs j SET state = 'expired', expires_at = NULL, artifact_key = NULL, updated_at = now()
+    UPDATE jobs j SET state = 'expired', expires_at = now(), artifact_key = NULL, updated_at = now()
     FROM due WHERE j.id = due.id
     RETURNING j.id, j.attempt, j.fence, j.kind, due.state AS from_state
 ), event AS (
@@ -40,8 +40,8 @@ DELETE FROM job_events WHERE ctid = ANY (ARRAY(
 -- Purpose: forget jobs that expired long ago, with all that hangs on them. $1 age days, $2 limit.
 -- Locks: SKIP LOCKED on the jobs, then the deleted rows.
 WITH old AS MATERIALIZED (
-    SELECT id FROM jobs WHERE state = 'expired' AND updated_at < now() - make_interval(secs => $1 * 86400)
-    ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED
+    SELECT id FROM jobs WHERE gone AND expires_at < now() - make_interval(secs => $1 * 86400)
+    ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED
 ), gone AS (DELETE FROM jobs WHERE id = ANY (ARRAY(SELECT id FROM old)) RETURNING id),
 events AS (DELETE FROM job_events WHERE job_id = ANY (ARRAY(SELECT id FROM old))),
 links AS (DELETE FROM job_dependencies WHERE job_id = ANY (ARRAY(SELECT id FROM old)) OR depends_on = ANY (ARRAY(SELECT id FROM old))),
@@ -52,3 +52,12 @@ SELECT count(*) FROM gone
 -- name: prune_outcomes
 -- Purpose: drop seconds that no breaker's window reaches any more. Locks: the deleted rows.
 DELETE FROM integration_outcomes WHERE bucket_at < now() - interval '1 hour'
+
+-- name: mend_lines
+-- Purpose: rows of job_lanes and job_running that say something else than the job does. None should exist; one that did
+--   would count against a cap, or be picked in vain. Locks: the deleted rows.
+WITH idle AS (
+    DELETE FROM job_running r WHERE NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = r.job_id AND j.state = 'running')
+)
+DELETE FROM job_lanes l WHERE NOT EXISTS (
+    SELECT 1 FROM jobs j WHERE j.id = l.job_id AND j.state IN ('queued','waiting'))

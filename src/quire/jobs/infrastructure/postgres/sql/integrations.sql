@@ -15,7 +15,7 @@ FROM integrations WHERE name = $1 FOR UPDATE
 
 -- name: count_running
 -- Purpose: what runs now in the queues of an integration. Locks: none; read after lock_integration.
-SELECT count(*) FROM jobs WHERE state = 'running' AND queue = ANY ($1::text[])
+SELECT count(*) FROM job_running WHERE queue = ANY ($1::text[])
 
 -- name: spend_tokens
 -- Purpose: what a claim took from the bucket. Locks: the row (held by lock_integration already).

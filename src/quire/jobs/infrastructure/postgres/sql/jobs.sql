@@ -76,13 +76,23 @@ SELECT (SELECT count(*) FROM job_interests i WHERE i.job_id = j.id AND i.withdra
            SELECT 1 FROM job_interests i WHERE i.job_id = j.id AND i.principal_id = j.created_by))::int
 FROM jobs j WHERE j.id = $1
 
+-- name: lock_lane
+-- Purpose: hold a queued job's place in its lane before the job itself: the order in which a claim locks. Waits for a
+--   claim under way and then finds nothing. Locks: FOR UPDATE on that row.
+SELECT l.job_id FROM jobs j JOIN job_lanes l ON l.queue = j.queue AND l.priority = j.priority AND l.job_id = j.id
+  AND l.run_at = j.run_at
+WHERE j.id = $1 AND j.state = 'queued' FOR UPDATE OF l
+
 -- name: cancel_unstarted
--- Purpose: end a job that nobody runs. Locks: the row (held by lock_job already).
+-- Purpose: end a job that nobody runs. Locks: the rows (held by lock_lane and lock_job already).
 WITH updated AS (
     UPDATE jobs SET state = 'cancelled', finished_at = now(), updated_at = now(), cancel_requested_at = now(),
         expires_at = now() + interval '7 days'
     WHERE id = $1 AND state IN ('waiting','queued')
-    RETURNING id, attempt, fence
+    RETURNING id, attempt, fence, queue, priority, run_at
+), left_line AS (
+    DELETE FROM job_lanes l USING updated u WHERE l.queue = u.queue AND l.priority = u.priority AND l.job_id = u.id
+      AND l.run_at = CASE WHEN $2 = 'waiting' THEN 'infinity' ELSE u.run_at END
 ), event AS (
     INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, reason)
     SELECT id, $2, 'cancelled', attempt, fence, $3, 'cancelled' FROM updated
@@ -102,7 +112,12 @@ WITH updated AS (
         expires_at = NULL, cancel_requested_at = NULL, error_code = NULL, error_message = NULL, updated_at = now(),
         pending_dependencies = $4
     WHERE id = $1 AND state = 'failed'
-    RETURNING id, attempt, fence, state
+    RETURNING id, attempt, fence, state, queue, priority, run_at, tenant_id, tenant_lane
+), lined_up AS (
+    INSERT INTO job_lanes (queue, priority, run_at, job_id, tenant_id, tenant_lane)
+    SELECT queue, priority, CASE WHEN state = 'waiting' THEN 'infinity' ELSE run_at END, id, tenant_id, tenant_lane
+    FROM updated
+    ON CONFLICT DO NOTHING
 ), event AS (
     INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, reason)
     SELECT id, 'failed', state, attempt, fence, $2, 'restarted' FROM updated
@@ -128,7 +143,7 @@ ORDER BY j.id FOR UPDATE
 -- name: discard_job
 -- Purpose: a person gives a dead letter up. Locks: the row.
 WITH updated AS (
-    UPDATE jobs SET state = 'expired', updated_at = now(), expires_at = NULL WHERE id = $1 AND state = 'failed'
+    UPDATE jobs SET state = 'expired', updated_at = now(), expires_at = now() WHERE id = $1 AND state = 'failed'
     RETURNING id, attempt, fence
 ), event AS (
     INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, reason)
@@ -138,26 +153,22 @@ SELECT id FROM updated
 
 -- name: live_job_of_key
 -- Purpose: who does this work now. Locks: none.
-SELECT id FROM jobs WHERE job_key = $1 AND state IN ('waiting','queued','running','succeeded')
+SELECT id FROM jobs WHERE job_key = $1 AND live
 
 -- name: queue_depths
--- Purpose: what each queue holds. Reads only the partial indexes of unfinished states; each queued count stops at
---   $1 so that a flood cannot make this page slow.
+-- Purpose: what each queue holds. Reads job_lanes and job_running alone; each count stops at $1 so that a flood cannot
+--   make this page slow. Locks: none.
 SELECT q.name,
-       (SELECT count(*) FROM jobs j WHERE j.state = 'running' AND j.queue = q.name) AS running,
-       (SELECT count(*) FROM (SELECT 1 FROM jobs j WHERE j.state = 'queued' AND j.queue = q.name
-                              AND j.run_at <= now() LIMIT $1) x) AS queued,
-       (SELECT count(*) FROM (SELECT 1 FROM jobs j WHERE j.state = 'queued' AND j.queue = q.name
-                              AND j.run_at > now() LIMIT $1) x) AS scheduled,
+       (SELECT count(*) FROM job_running r WHERE r.queue = q.name) AS running,
+       (SELECT count(*) FROM (SELECT 1 FROM job_lanes l WHERE l.queue = q.name AND l.run_at <= now() LIMIT $1) x) AS queued,
+       (SELECT count(*) FROM (SELECT 1 FROM job_lanes l WHERE l.queue = q.name
+                              AND l.run_at > now() AND l.run_at < 'infinity' LIMIT $1) x) AS scheduled,
+       (SELECT count(*) FROM (SELECT 1 FROM job_lanes l WHERE l.queue = q.name AND l.run_at = 'infinity' LIMIT $1) x) AS waiting,
        (SELECT extract(epoch FROM now() - min(h.run_at)) FROM generate_series(0, 3) p CROSS JOIN LATERAL (
-            SELECT j.run_at FROM jobs j WHERE j.state = 'queued' AND j.queue = q.name AND j.priority = p
-            AND j.run_at <= now() ORDER BY j.run_at LIMIT 1) h)::float8 AS oldest_queued_seconds,
+            SELECT l.run_at FROM job_lanes l WHERE l.queue = q.name AND l.priority = p
+            AND l.run_at <= now() ORDER BY l.run_at LIMIT 1) h)::float8 AS oldest_queued_seconds,
        s.paused_at, s.paused_by
 FROM unnest($2::text[]) AS q(name) LEFT JOIN queues s ON s.name = q.name ORDER BY q.name
-
--- name: waiting_counts
--- Purpose: how many jobs wait for others, by queue. Reads the partial index. Locks: none.
-SELECT queue, count(*) AS waiting FROM jobs WHERE state = 'waiting' GROUP BY queue
 
 -- name: pause_queue
 -- Purpose: no more claims from a queue; who paused it first stays named. Locks: the row, after a claim under way.
@@ -173,11 +184,13 @@ UPDATE queues SET paused_at = NULL, paused_by = NULL, updated_at = now() WHERE n
 INSERT INTO queues (name) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING
 
 -- name: adopt_tenant_lanes
--- Purpose: after a policy change, unfinished rows from before it join the index of tenant lanes; those that wait or
---   run come to the queue later. Locks: the rows. Planner: one arm a state, each on its partial index.
-UPDATE jobs SET tenant_lane = true
-WHERE NOT tenant_lane AND (state = 'queued' AND queue = ANY ($1::text[])
-   OR state = 'waiting' AND queue = ANY ($1::text[]) OR state = 'running' AND queue = ANY ($1::text[]))
+-- Purpose: after a policy change, unfinished jobs from before it join the index of tenant lanes; those that run may
+--   come back to the queue later. Locks: the rows.
+WITH lined_up AS (
+    UPDATE job_lanes SET tenant_lane = true WHERE queue = ANY ($1::text[]) AND NOT tenant_lane RETURNING job_id
+)
+UPDATE jobs SET tenant_lane = true WHERE NOT tenant_lane AND id = ANY (ARRAY(
+    SELECT job_id FROM lined_up UNION ALL SELECT job_id FROM job_running WHERE queue = ANY ($1::text[])))
 
 -- name: lock_queue
 -- Locks: FOR UPDATE; claims of this queue go one at a time while it is held.

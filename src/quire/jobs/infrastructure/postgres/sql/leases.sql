@@ -1,14 +1,14 @@
--- Claim, renew, finish, reclaim. Every write but the claim and the reclaim carries (id, fence, leased_by).
--- Those writes do not ask for state = 'running': a lease exists exactly while a job runs (a CHECK of the table), and
--- the question would offer the planner the index of running jobs, which its statistics call empty. It then joins
--- every running job with every row of the batch in a nested loop; without it each row is one look-up by primary key.
+-- Claim, renew, finish, reclaim. Every write but the claim and the reclaim carries (id, fence, leased_by). Those
+-- writes do not ask for state = 'running': a lease exists exactly while a job runs (a CHECK of the table).
+-- A job is in job_lanes while it is queued or waiting, and in job_running while it runs; the statement that moves it
+-- moves that row too. Lock order everywhere: job_lanes, then jobs, then job_running.
 
 -- name: claim_open_lanes
 -- Purpose: take up to $3 due jobs from queues without gates, smaller classes first, oldest first inside a lane;
 --   lanes of one class in the order of their oldest job, so no queue starves its neighbour.
 -- $1 worker id, $2 queue names, $3 limit, $4 lease seconds.
--- Locks: row locks on the claimed jobs only, SKIP LOCKED. `picked` pulls lane after lane and stops at the limit:
---   the executor streams, so rows beyond the limit are not locked.
+-- Locks: row locks on the claimed rows only, SKIP LOCKED. `picked` pulls lane after lane and stops at the limit:
+--   the executor streams, so rows beyond the limit are not locked. A locked row keeps its place (ctid).
 -- Planner: ANY(ARRAY(..)) keeps the update on the primary key; a join against `picked` can turn into a hash join
 --   over the whole table, because a LIMIT with a parameter is guessed as a tenth of it.
 WITH lanes AS MATERIALIZED (
@@ -16,29 +16,34 @@ WITH lanes AS MATERIALIZED (
     FROM unnest($2::text[]) AS q(queue)
     CROSS JOIN generate_series(0, 3) AS p(priority)
     CROSS JOIN LATERAL (
-        SELECT j.run_at FROM jobs j
-        WHERE j.state = 'queued' AND j.queue = q.queue AND j.priority = p.priority AND j.run_at <= now()
-        ORDER BY j.run_at, j.id LIMIT 1
+        SELECT l.run_at FROM job_lanes l
+        WHERE l.queue = q.queue AND l.priority = p.priority AND l.run_at <= now()
+        ORDER BY l.run_at, l.job_id LIMIT 1
     ) AS head
     WHERE NOT EXISTS (SELECT 1 FROM queues s WHERE s.name = q.queue AND s.paused_at IS NOT NULL)
     ORDER BY p.priority, head.run_at
 ), picked AS MATERIALIZED (
-    SELECT candidate.id
+    SELECT candidate.job_id, candidate.place
     FROM lanes CROSS JOIN LATERAL (
-        SELECT j.id FROM jobs j
-        WHERE j.state = 'queued' AND j.queue = lanes.queue AND j.priority = lanes.priority AND j.run_at <= now()
-        ORDER BY j.run_at, j.id
+        SELECT l.job_id, l.ctid AS place FROM job_lanes l
+        WHERE l.queue = lanes.queue AND l.priority = lanes.priority AND l.run_at <= now()
+        ORDER BY l.run_at, l.job_id
         LIMIT $3 FOR UPDATE SKIP LOCKED
     ) AS candidate
     LIMIT $3
+), taken AS (
+    DELETE FROM job_lanes WHERE ctid = ANY (ARRAY(SELECT place FROM picked))
 ), claimed AS (
     UPDATE jobs SET
         state = 'running', fence = fence + 1, attempt = attempt + 1, leased_by = $1,
         lease_expires_at = now() + make_interval(secs => $4), started_at = coalesce(started_at, now()),
         updated_at = now(), progress_percent = NULL
-    WHERE id = ANY (ARRAY(SELECT id FROM picked))
+    WHERE id = ANY (ARRAY(SELECT job_id FROM picked)) AND state = 'queued'
     RETURNING id, fence, kind, queue, priority, tenant_id, created_by, attempt, crash_count, payload, traceparent,
               document_id, external_ref, run_at, created_at
+), running AS (
+    INSERT INTO job_running (job_id, queue, tenant_id) SELECT id, queue, tenant_id FROM claimed
+    ON CONFLICT (job_id) DO NOTHING
 ), event AS (
     INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor)
     SELECT id, 'queued', 'running', attempt, fence, $1::text FROM claimed
@@ -51,43 +56,49 @@ FROM claimed ORDER BY priority, run_at, id
 -- Purpose: take up to $3 due jobs of one queue whose tenants take turns and may have a cap on running work ($5).
 --   A tenant's n-th pick is ranked by what it already runs plus n, so whoever runs least is served first.
 -- $1 worker id, $2 queue, $3 limit, $4 lease seconds, $5 running cap or NULL, $6 whether tenants take turns.
--- Locks: the caller holds the queue's row in `queues`, so no other claim of this queue runs now.
+-- Locks: the caller holds the queue's row in `queues`, so no other claim of this queue runs now; the chosen rows are
+--   locked, SKIP LOCKED, since a cancel may hold one.
 WITH RECURSIVE tenants AS (
-    (SELECT j.tenant_id FROM jobs j WHERE j.state = 'queued' AND j.tenant_lane AND j.queue = $2
-     ORDER BY j.tenant_id LIMIT 1)
+    (SELECT l.tenant_id FROM job_lanes l WHERE l.tenant_lane AND l.queue = $2 ORDER BY l.tenant_id LIMIT 1)
     UNION ALL
-    SELECT (SELECT j.tenant_id FROM jobs j
-            WHERE j.state = 'queued' AND j.tenant_lane AND j.queue = $2 AND j.tenant_id > t.tenant_id
-            ORDER BY j.tenant_id LIMIT 1)
+    SELECT (SELECT l.tenant_id FROM job_lanes l WHERE l.tenant_lane AND l.queue = $2 AND l.tenant_id > t.tenant_id
+            ORDER BY l.tenant_id LIMIT 1)
     FROM tenants t WHERE t.tenant_id IS NOT NULL
 ), load AS MATERIALIZED (
-    SELECT t.tenant_id, (SELECT count(*) FROM jobs r
-        WHERE r.state = 'running' AND r.queue = $2 AND r.tenant_id = t.tenant_id) AS running
+    SELECT t.tenant_id, (SELECT count(*) FROM job_running r
+        WHERE r.queue = $2 AND r.tenant_id = t.tenant_id) AS running
     FROM tenants t WHERE t.tenant_id IS NOT NULL
 ), ranked AS MATERIALIZED (
-    SELECT due.id, due.priority, due.run_at, load.running + due.place AS turn
+    SELECT due.job_id, due.place, due.priority, due.run_at, load.running + due.rank AS turn
     FROM load CROSS JOIN LATERAL (
-        SELECT oldest.*, row_number() OVER (ORDER BY oldest.priority, oldest.run_at, oldest.id) AS place
+        SELECT oldest.*, row_number() OVER (ORDER BY oldest.priority, oldest.run_at, oldest.job_id) AS rank
         FROM (
-            SELECT j.id, j.priority, j.run_at FROM jobs j
-            WHERE j.state = 'queued' AND j.tenant_lane AND j.queue = $2 AND j.tenant_id = load.tenant_id
-              AND j.run_at <= now()
-            ORDER BY j.priority, j.run_at, j.id
+            SELECT l.job_id, l.ctid AS place, l.priority, l.run_at FROM job_lanes l
+            WHERE l.tenant_lane AND l.queue = $2 AND l.tenant_id = load.tenant_id AND l.run_at <= now()
+            ORDER BY l.priority, l.run_at, l.job_id
             LIMIT least($3::bigint, coalesce($5::bigint - load.running, $3::bigint))
         ) AS oldest
     ) AS due
     WHERE $5::bigint IS NULL OR load.running < $5::bigint
+), chosen AS MATERIALIZED (
+    SELECT place FROM ranked
+    ORDER BY priority, CASE WHEN $6 THEN turn ELSE 0 END, run_at, job_id LIMIT $3
 ), picked AS MATERIALIZED (
-    SELECT id FROM ranked
-    ORDER BY priority, CASE WHEN $6 THEN turn ELSE 0 END, run_at, id LIMIT $3
+    SELECT l.job_id, l.ctid AS place FROM job_lanes l WHERE l.ctid = ANY (ARRAY(SELECT place FROM chosen))
+    FOR UPDATE SKIP LOCKED
+), taken AS (
+    DELETE FROM job_lanes WHERE ctid = ANY (ARRAY(SELECT place FROM picked))
 ), claimed AS (
     UPDATE jobs SET
         state = 'running', fence = fence + 1, attempt = attempt + 1, leased_by = $1,
         lease_expires_at = now() + make_interval(secs => $4), started_at = coalesce(started_at, now()),
         updated_at = now(), progress_percent = NULL
-    WHERE id = ANY (ARRAY(SELECT id FROM picked)) AND state = 'queued'
+    WHERE id = ANY (ARRAY(SELECT job_id FROM picked)) AND state = 'queued'
     RETURNING id, fence, kind, queue, priority, tenant_id, created_by, attempt, crash_count, payload, traceparent,
               document_id, external_ref, run_at, created_at
+), running AS (
+    INSERT INTO job_running (job_id, queue, tenant_id) SELECT id, queue, tenant_id FROM claimed
+    ON CONFLICT (job_id) DO NOTHING
 ), event AS (
     INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor)
     SELECT id, 'queued', 'running', attempt, fence, $1::text FROM claimed
@@ -124,7 +135,11 @@ WITH done AS (
         state = 'succeeded', finished_at = now(), updated_at = now(), leased_by = NULL, lease_expires_at = NULL,
         result = d.result::jsonb, artifact_key = d.artifact_key, progress_percent = NULL,
         error_code = NULL, error_message = NULL,
-        expires_at = CASE WHEN d.ttl_seconds > 0 THEN now() + make_interval(secs => d.ttl_seconds) END
+        -- The time set when the job was accepted stands unless a tenth of it is used up: an unchanged value keeps
+        -- the update off the index.
+        expires_at = CASE WHEN d.ttl_seconds <= 0 THEN NULL
+                          WHEN j.expires_at > now() + make_interval(secs => d.ttl_seconds * 0.9) THEN j.expires_at
+                          ELSE now() + make_interval(secs => d.ttl_seconds) END
     FROM done d
     WHERE j.id = d.id AND j.fence = d.fence AND j.leased_by = $1
     RETURNING j.id, j.attempt, j.fence, d.duration_ms, d.artifact_key, d.size_bytes, d.sha256
@@ -134,6 +149,8 @@ WITH done AS (
 ), published AS (
     UPDATE artifacts a SET state = 'ready', size_bytes = u.size_bytes, sha256 = u.sha256
     FROM updated u WHERE a.artifact_key = u.artifact_key AND a.fence = u.fence
+), stopped AS (
+    DELETE FROM job_running WHERE job_id = ANY (ARRAY(SELECT id FROM updated))
 )
 SELECT id FROM updated
 
@@ -153,7 +170,11 @@ WITH counted AS MATERIALIZED (
         pending_dependencies = p.pending_dependencies - c.finished, updated_at = now(),
         state = CASE WHEN p.pending_dependencies - c.finished = 0 THEN 'queued' ELSE 'waiting' END
     FROM counted c WHERE p.id = c.job_id AND p.id = ANY (ARRAY(SELECT id FROM held)) AND p.state = 'waiting'
-    RETURNING p.id, p.state, p.attempt, p.fence
+    RETURNING p.id, p.state, p.attempt, p.fence, p.queue, p.priority, p.run_at
+), lined_up AS (
+    UPDATE job_lanes l SET run_at = r.run_at FROM released r
+    WHERE r.state = 'queued' AND l.queue = r.queue AND l.priority = r.priority AND l.run_at = 'infinity'
+      AND l.job_id = r.id
 ), event AS (
     INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, reason)
     SELECT id, 'waiting', 'queued', attempt, fence, $1, 'dependencies_done' FROM released WHERE state = 'queued'
@@ -176,7 +197,13 @@ WITH failed AS (
         updated_at = now()
     FROM failed f
     WHERE j.id = f.id AND j.fence = f.fence AND j.leased_by = $1
-    RETURNING j.id, j.state, j.attempt, j.fence, f.error_code, f.duration_ms
+    RETURNING j.id, j.queue, j.priority, j.run_at, j.tenant_id, j.tenant_lane, j.state, j.attempt, j.fence, f.error_code, f.duration_ms
+), stopped AS (
+    DELETE FROM job_running WHERE job_id = ANY (ARRAY(SELECT id FROM updated))
+), lined_up AS (
+    INSERT INTO job_lanes (queue, priority, run_at, job_id, tenant_id, tenant_lane)
+    SELECT queue, priority, run_at, id, tenant_id, tenant_lane FROM updated WHERE state = 'queued'
+    ON CONFLICT DO NOTHING
 ), event AS (
     INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, reason, error_code, duration_ms)
     SELECT id, 'running', state, attempt, fence, $1::text, 'retry', error_code, duration_ms FROM updated
@@ -199,7 +226,13 @@ WITH returned AS (
         run_at = CASE WHEN r.delay_seconds > 0 THEN now() + make_interval(secs => r.delay_seconds) ELSE j.run_at END
     FROM returned r
     WHERE j.id = r.id AND j.fence = r.fence AND j.leased_by = $1
-    RETURNING j.id, j.state, j.attempt, j.fence, r.reason, r.duration_ms
+    RETURNING j.id, j.queue, j.priority, j.run_at, j.tenant_id, j.tenant_lane, j.state, j.attempt, j.fence, r.reason, r.duration_ms
+), stopped AS (
+    DELETE FROM job_running WHERE job_id = ANY (ARRAY(SELECT id FROM updated))
+), lined_up AS (
+    INSERT INTO job_lanes (queue, priority, run_at, job_id, tenant_id, tenant_lane)
+    SELECT queue, priority, run_at, id, tenant_id, tenant_lane FROM updated WHERE state = 'queued'
+    ON CONFLICT DO NOTHING
 ), event AS (
     INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, reason, duration_ms)
     SELECT id, 'running', state, attempt, fence, $1::text, reason, duration_ms FROM updated
@@ -221,6 +254,8 @@ WITH ended AS (
     FROM ended e
     WHERE j.id = e.id AND j.fence = e.fence AND j.leased_by = $1
     RETURNING j.id, j.state, j.attempt, j.fence, j.error_code, e.duration_ms
+), stopped AS (
+    DELETE FROM job_running WHERE job_id = ANY (ARRAY(SELECT id FROM updated))
 ), event AS (
     INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, error_code, duration_ms)
     SELECT id, 'running', state, attempt, fence, $1::text, error_code, duration_ms FROM updated
@@ -231,10 +266,13 @@ SELECT id, state FROM updated
 -- Purpose: give expired leases back. Counts a crash, not an attempt; at $2 crashes the job is a dead letter.
 -- $1 page size, $2 most crashes, $3 keep seconds of a dead letter, $4 actor.
 -- Locks: SKIP LOCKED, so a page never waits for a job that is being written, and the state and expiry are
---   checked again under the lock. Reads the small index of running jobs.
+--   checked again under the lock. Reads job_running, one look-up in jobs for each of its rows.
 WITH expired AS MATERIALIZED (
-    SELECT id FROM jobs WHERE state = 'running' AND lease_expires_at < now()
-    LIMIT $1 FOR UPDATE SKIP LOCKED
+    SELECT j.id FROM job_running r CROSS JOIN LATERAL (
+        SELECT id FROM jobs WHERE id = r.job_id AND state = 'running' AND lease_expires_at < now()
+        LIMIT 1 FOR UPDATE SKIP LOCKED
+    ) AS j
+    LIMIT $1
 ), updated AS (
     UPDATE jobs SET
         state = CASE WHEN cancel_requested_at IS NOT NULL THEN 'cancelled'
@@ -248,7 +286,13 @@ WITH expired AS MATERIALIZED (
         crash_count = crash_count + 1, attempt = attempt - 1, leased_by = NULL, lease_expires_at = NULL,
         progress_percent = NULL, updated_at = now()
     WHERE id = ANY (ARRAY(SELECT id FROM expired)) AND state = 'running' AND lease_expires_at < now()
-    RETURNING id, state, attempt, fence, kind, created_at
+    RETURNING id, queue, priority, run_at, tenant_id, tenant_lane, state, attempt, fence, kind, created_at
+), stopped AS (
+    DELETE FROM job_running WHERE job_id = ANY (ARRAY(SELECT id FROM updated))
+), lined_up AS (
+    INSERT INTO job_lanes (queue, priority, run_at, job_id, tenant_id, tenant_lane)
+    SELECT queue, priority, run_at, id, tenant_id, tenant_lane FROM updated WHERE state = 'queued'
+    ON CONFLICT DO NOTHING
 ), event AS (
     INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, reason, error_code)
     SELECT id, 'running', state, attempt, fence, $4, 'lease_expired',
@@ -276,7 +320,10 @@ WITH updated AS (
         state = 'failed', error_code = 'DEPENDENCY_FAILED', error_message = 'a job it waits for failed',
         finished_at = now(), updated_at = now(), expires_at = now() + make_interval(secs => $2)
     WHERE state = 'waiting' AND id IN (SELECT job_id FROM job_dependencies WHERE depends_on = ANY ($1::uuid[]))
-    RETURNING id, attempt, fence
+    RETURNING id, attempt, fence, queue, priority
+), left_line AS (
+    DELETE FROM job_lanes l USING updated u
+    WHERE l.queue = u.queue AND l.priority = u.priority AND l.run_at = 'infinity' AND l.job_id = u.id
 ), event AS (
     INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, error_code)
     SELECT id, 'waiting', 'failed', attempt, fence, $3, 'DEPENDENCY_FAILED' FROM updated

@@ -7,18 +7,23 @@
 WITH input AS (
     SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::smallint[], $6::text[], $7::text[],
                          $8::text[], $9::bytea[], $10::timestamptz[], $11::int[], $12::text[], $13::bool[],
-                         $14::text[], $15::text[])
+                         $14::text[], $15::text[], $16::float8[])
         AS i(id, state, kind, queue, priority, tenant_id, created_by, payload, job_key, run_at, pending_dependencies,
-             traceparent, tenant_lane, document_id, external_ref)
+             traceparent, tenant_lane, document_id, external_ref, ttl_seconds)
 ), inserted AS (
     INSERT INTO jobs (id, state, kind, queue, priority, tenant_id, created_by, payload, job_key, run_at,
-                      pending_dependencies, traceparent, tenant_lane, document_id, external_ref)
+                      pending_dependencies, traceparent, tenant_lane, document_id, external_ref, expires_at)
     SELECT id, coalesce(state, 'queued'), kind, queue, priority, tenant_id, created_by, payload::jsonb, job_key,
            coalesce(run_at, now()), coalesce(pending_dependencies, 0), traceparent, coalesce(tenant_lane, false),
-           document_id, external_ref
+           document_id, external_ref,
+           CASE WHEN ttl_seconds > 0 THEN now() + make_interval(secs => ttl_seconds) END
     FROM input ORDER BY job_key
-    ON CONFLICT (job_key) WHERE job_key IS NOT NULL AND state IN ('waiting','queued','running','succeeded') DO NOTHING
-    RETURNING id, state, created_by
+    ON CONFLICT (job_key) WHERE live AND job_key IS NOT NULL DO NOTHING
+    RETURNING id, state, created_by, queue, priority, run_at, tenant_id, tenant_lane
+), lined_up AS (
+    INSERT INTO job_lanes (queue, priority, run_at, job_id, tenant_id, tenant_lane)
+    SELECT queue, priority, CASE WHEN state = 'waiting' THEN 'infinity' ELSE run_at END, id, tenant_id, tenant_lane
+    FROM inserted
 ), event AS (
     INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor)
     SELECT id, NULL, state, 0, 0, created_by FROM inserted
@@ -28,7 +33,7 @@ SELECT id FROM inserted
 -- name: live_by_key
 -- Purpose: the jobs that already hold these keys. Locks: none.
 SELECT id, job_key, state, artifact_key, created_by FROM jobs
-WHERE job_key = ANY ($1::bytea[]) AND state IN ('waiting','queued','running','succeeded')
+WHERE job_key = ANY ($1::bytea[]) AND live
 
 -- name: add_interests
 -- Purpose: who asked for the same work gets the creator's read rights, and a say in cancelling. The creator's own
@@ -56,7 +61,7 @@ SELECT id FROM held
 -- name: expire_vanished
 -- Purpose: a succeeded job whose artifact is gone no longer answers for its key. Locks: the row.
 WITH updated AS (
-    UPDATE jobs SET state = 'expired', updated_at = now(), expires_at = NULL, artifact_key = NULL
+    UPDATE jobs SET state = 'expired', updated_at = now(), expires_at = now(), artifact_key = NULL
     WHERE id = $1 AND state = 'succeeded' AND artifact_key = $2
     RETURNING id, attempt, fence
 ), event AS (
@@ -77,7 +82,7 @@ INSERT INTO job_dependencies (job_id, depends_on) SELECT * FROM unnest($1::uuid[
 -- name: count_tenant_queued
 -- Purpose: how much a tenant has queued in one queue, up to $3 (no need to count further). Locks: none.
 SELECT count(*) FROM (
-    SELECT 1 FROM jobs WHERE state = 'queued' AND tenant_lane AND queue = $1 AND tenant_id = $2 LIMIT $3
+    SELECT 1 FROM job_lanes WHERE tenant_lane AND queue = $1 AND tenant_id = $2 AND run_at < 'infinity' LIMIT $3
 ) AS counted
 
 -- name: lock_tenant_quota
