@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
@@ -82,3 +85,17 @@ async def test_cancelled_caller_leaves_no_answer_for_the_next(builder: JinjaHtml
     with pytest.raises(asyncio.CancelledError):
         await task
     assert await works(builder)
+
+
+async def test_process_that_others_killed_costs_no_document(builder: JinjaHtmlBuilder) -> None:
+    assert await works(builder)
+    (child,) = {int(pid) for pid in CHILDREN.read_text().split() if is_template_process(pid)}
+    os.kill(child, signal.SIGKILL)
+    assert await works(builder)
+
+
+CHILDREN = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
+
+
+def is_template_process(pid: str) -> bool:
+    return b"jinja.child" in Path(f"/proc/{pid}/cmdline").read_bytes()

@@ -27,6 +27,7 @@ def main() -> None:
     warm_up()
     give_up_rights()
     source, sink = sys.stdin.buffer, sys.stdout.buffer
+    write_frame(sink, b"ready")
     while (request := read_frame(source)) is not None:
         write_frame(sink, answer(request))
 
