@@ -14,7 +14,7 @@ async def find_pdf_job(board: JobBoard, caller: Principal, job_id: str) -> JobDe
     """404 for an unknown, malformed or foreign tenant's id; 403 for a neighbour's document."""
     tenant = None if caller.has_scope(PLATFORM_SCOPE) else caller.tenant_id
     try:
-        detail = await board.detail(UUID(job_id), Sight(tenant))
+        detail = await board.outcome(UUID(job_id), Sight(tenant))
     except ValueError:
         detail = None
     if detail is None or detail.job.kind != KIND:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 
 from quire.render.domain.render_options import RenderOptions
 
@@ -22,7 +22,8 @@ class RenderJob:
     """Raw HTML instead of a template, for principals that may."""
 
     def to_payload(self) -> dict[str, object]:
-        payload = asdict(self)
+        # Not `asdict`: it would copy all of the data.
+        payload = {each.name: getattr(self, each.name) for each in fields(self)}
         payload["options"] = {k: v for k, v in asdict(self.options).items() if v is not _DEFAULTS[k]}
         return {key: value for key, value in payload.items() if value is not None}
 

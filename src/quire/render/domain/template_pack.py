@@ -22,7 +22,8 @@ class Manifest:
     language: str = "en"
 
 
-@dataclass(frozen=True, slots=True)
+# Read once and kept, so one is equal to itself alone: a key for what is made from it.
+@dataclass(frozen=True, slots=True, eq=False)
 class TemplatePack:
     name: str
     version: str

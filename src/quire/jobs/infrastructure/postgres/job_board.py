@@ -54,8 +54,19 @@ class PostgresJobBoard:
                 return None
             events = [event_of(row) for row in await connection.fetch(SQL["timeline"], job_id)]
             depends_on = [row["depends_on"] for row in await connection.fetch(SQL["dependencies"], job_id)]
-            row = await connection.fetchrow(ARTIFACTS["artifact_of_job"], job_id)
-        return JobDetail(job, events, depends_on, Artifact(*row) if row else None)
+            artifact = await self._artifact(connection, job)
+        return JobDetail(job, events, depends_on, artifact)
+
+    async def outcome(self, job_id: UUID, sight: Sight) -> JobDetail | None:
+        async with self._database.acquire() as connection:
+            job = await self._get(connection, job_id, sight)
+            return JobDetail(job, [], [], await self._artifact(connection, job)) if job else None
+
+    async def _artifact(self, connection: Connection, job: Job) -> Artifact | None:
+        if job.artifact_key is None:
+            return None
+        row = await connection.fetchrow(ARTIFACTS["artifact_of_job"], job.id)
+        return Artifact(*row) if row else None
 
     async def list_jobs(self, wanted: JobFilter) -> list[Job]:
         async with self._database.acquire() as connection:

@@ -27,6 +27,10 @@ class JobBoard(Protocol):
 
     async def detail(self, job_id: UUID, sight: Sight) -> JobDetail | None: ...
 
+    async def outcome(self, job_id: UUID, sight: Sight) -> JobDetail | None:
+        """The same without history and dependencies: for callers who wait for what a job makes, and ask often."""
+        ...
+
     async def list_jobs(self, wanted: JobFilter) -> list[Job]: ...
 
     async def of_sha256(self, sha256: str, kind: str, sight: Sight) -> UUID | None:
