@@ -101,16 +101,19 @@ class PrintPage:
         return pdf, self._report.urls
 
     async def _settle(self) -> bool:
-        """Frames of the document's own origin are settled with it. Others, which hold a `data:` document or were
-        refused, are asked only if they have one: a frame without a document never answers."""
-        frames = [self._page.main_frame, *(f for f in self._page.frames if f.url.startswith("data:"))]
+        """Whether the document left something behind. Frames of its own origin are settled with it; of the others only
+        those with a `data:` document are asked, for a frame without a document never answers."""
         try:
-            answers = [bool(await frame.evaluate(SETTLE)) for frame in frames]
+            left_behind = await self._page.evaluate(SETTLE)
         except Error as error:
-            if "navigat" in error.message or "detached" in error.message:
+            if "navigat" in error.message:
                 raise _departed() from None
             raise
-        return any(answers)
+        for frame in self._page.frames:
+            if frame.url.startswith("data:"):
+                with suppress(Error):  # it left, and was refused
+                    await frame.evaluate(SETTLE)
+        return bool(left_behind)
 
     async def close(self) -> None:
         await self._context.close()
