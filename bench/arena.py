@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import dataclasses
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -101,15 +102,28 @@ class Arena:
             with self.process(contestant, "produce", dsn=self.postgres_dsn + template) as process:
                 process.ask("reset")
             self._templates.add(template)
-        self.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+        self.await_alone(name)
+        self.persist(f"DROP DATABASE IF EXISTS {name}")
         self.await_alone(template)
-        self.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
+        self.persist(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
 
     def await_alone(self, database: str) -> None:
         """A killed client's backend needs a moment to notice; a template may have no sessions."""
         self.execute(
-            f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = '{database}'"
+            f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+            f" WHERE datname = '{database}' AND backend_type = 'client backend'"
         )
+
+    def persist(self, sql: str) -> None:
+        """An autovacuum worker in the database may not be ended by us, and is gone in a moment."""
+        for patience in range(100, -1, -1):
+            try:
+                self.execute(sql)
+                return
+            except asyncpg.ObjectInUseError:
+                if not patience:
+                    raise
+                time.sleep(0.1)
 
     def execute(self, sql: str, database: str = "postgres") -> list[asyncpg.Record]:
         return asyncio.run(self._execute(sql, database))

@@ -29,7 +29,7 @@ STORAGE = Path(tempfile.gettempdir()) / "quire-bench-storage"
 # Where config/queues.yaml sends that kind.
 QUEUE = "default"
 WHO = "bench"
-UNFINISHED = "SELECT count(*) FROM jobs WHERE state IN ('waiting', 'queued', 'running')"
+UNFINISHED = "SELECT (SELECT count(*) FROM job_lanes) + (SELECT count(*) FROM job_running)"
 
 
 def open_engine(options: Options) -> Engine:
@@ -95,7 +95,10 @@ class Quire(AsyncEngine):
 
     async def _work(self, tally: Tally) -> None:
         settings = settings_of(self.options)
-        async with open_wiring(settings, application="quire-worker", handlers=self.handlers(tally)) as wiring:
+        opening = open_wiring(
+            settings, application="quire-worker", handlers=self.handlers(tally), by_key=True
+        )
+        async with opening as wiring:
             leases = TimedLeases(wiring.database, wiring.policies)
             leases.tally = tally
             await build_worker(dataclasses.replace(wiring, leases=leases), settings).run()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -18,6 +19,7 @@ from tests.integration.engine_fixture import (
     detail_of,
     ended,
     engine_at_work,
+    engine_settings,
     enqueue,
     enqueue_one,
     expire_lease,
@@ -30,7 +32,8 @@ from tests.integration.engine_fixture import (
     working,
 )
 
-from quire.entrypoints.engine import Engine
+from quire.entrypoints.engine import Engine, open_engine
+from quire.entrypoints.worker import build_worker
 from quire.jobs import Handler, JobContext, JobRequest, LeaseLostError
 from quire.jobs.domain.lease import Lease
 from quire.jobs.domain.outcome import Cancelled, Failed, HandedBack
@@ -78,6 +81,36 @@ async def test_the_leases_of_a_blocked_loop_are_renewed_meanwhile(dsn: str, tmp_
         await renewer.close()
         assert (reply.lost, reply.cancel_requested) == (frozenset(), frozenset())
         assert (await engine.leases.reclaim(10)).total == 0
+
+
+async def test_a_worker_whose_heartbeat_fails_says_so_and_claims_nothing_more(
+    dsn: str, tmp_path: Path
+) -> None:
+    settings = engine_settings(dsn, tmp_path, WORKER_LEASE_TTL_SEC=2, WORKER_RECLAIM_SEC=600)
+    async with open_engine(settings, application="test") as engine:
+        first = await enqueue_one(engine, "jobs.sleep", {"seconds": 60})
+        # Claims and writes reach the database, heartbeats do not.
+        deaf = dataclasses.replace(engine, dsn="postgresql://nobody@127.0.0.1:1/none")
+        worker = build_worker(deaf, settings)
+        task = asyncio.create_task(worker.run())
+        await until(lambda: state_is(engine, first, "running"))
+
+        async def gave_up_claiming() -> bool:
+            return [live.claiming for live in await engine.registry.live()] == [False]
+
+        await until(gave_up_claiming)
+        second = await enqueue_one(engine)
+        beats = {live.beat_at for live in await engine.registry.live()}
+
+        async def beaten_on() -> bool:
+            beats.update(live.beat_at for live in await engine.registry.live())
+            return len(beats) > 4
+
+        await until(beaten_on)
+        assert (await job_of(engine, second)).state == "queued"
+        worker.stop()
+        worker.stop()
+        await asyncio.wait_for(task, 20)
 
 
 async def test_a_lost_lease_stops_the_handler_and_its_result_is_not_wanted(dsn: str, tmp_path: Path) -> None:

@@ -80,7 +80,8 @@ class Database:
         try:
             pool = await asyncpg.create_pool(
                 dsn,
-                min_size=1,
+                # A worker claims, completes and beats at once from its first moment.
+                min_size=min(4, pool_max) if by_key else 1,
                 max_size=pool_max,
                 timeout=CONNECT_TIMEOUT_SECONDS,
                 command_timeout=statement_timeout_seconds,

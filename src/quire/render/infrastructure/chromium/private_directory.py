@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
+import secrets
 import subprocess
-import tempfile
 from pathlib import Path
 
 from quire.render.infrastructure.chromium.account import Account
@@ -34,16 +33,17 @@ class PrivateDirectory:
 
     @classmethod
     def _create(cls, parent: Path, account: Account) -> PrivateDirectory:
-        path = Path(tempfile.mkdtemp(prefix="quire-browser-", dir=parent))
+        path = parent / f"quire-browser-{secrets.token_hex(8)}"
+        watcher = _watch(path)  # before there is anything to remove: a worker may be killed at any line
         try:
+            path.mkdir(mode=0o700)
             path.chmod(0o711)  # the browser's user may pass through, not look around
             for name in OWNED:
                 (path / name).mkdir(mode=0o700)
             account.give(path / name for name in OWNED)
-            fonts_config = install_fonts(path, path / "cache")
-            return cls(path, fonts_config, _watch(path))
+            return cls(path, install_fonts(path, path / "cache"), watcher)
         except BaseException:
-            shutil.rmtree(path, ignore_errors=True)
+            watcher.communicate()
             raise
 
     @property

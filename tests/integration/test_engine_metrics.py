@@ -1,0 +1,39 @@
+"""What the engine tells Prometheus about the work it did."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.integration.engine_fixture import ended, engine_at_work, enqueue_one, until
+
+from quire.runtime.telemetry import REGISTRY
+
+
+def value(name: str, **labels: str) -> float:
+    return REGISTRY.get_sample_value(name, labels) or 0.0
+
+
+async def test_attempts_times_failures_and_claims_are_counted(dsn: str, tmp_path: Path) -> None:
+    succeeded = {"kind": "jobs.echo", "outcome": "Succeeded"}
+    failed = {"kind": "jobs.fail", "error_code": "PAPER_JAM"}
+    before = (
+        value("quire_job_attempts_total", **succeeded),
+        value("quire_job_failures_total", **failed),
+        value("quire_jobs_claimed_total"),
+        value("quire_job_seconds_count", kind="jobs.echo"),
+    )
+    async with engine_at_work(dsn, tmp_path) as engine:
+        echo = await enqueue_one(engine, "jobs.echo", {"say": "hello"})
+        jam = await enqueue_one(engine, "jobs.fail", {"code": "PAPER_JAM"})
+        await ended(engine, echo, jam)
+
+        async def counted() -> bool:
+            after = (
+                value("quire_job_attempts_total", **succeeded),
+                value("quire_job_failures_total", **failed),
+                value("quire_jobs_claimed_total"),
+                value("quire_job_seconds_count", kind="jobs.echo"),
+            )
+            return [now - then for now, then in zip(after, before, strict=True)] == [1, 1, 2, 1]
+
+        await until(counted)
