@@ -3,14 +3,10 @@ associated file. The pages stay as they were printed. Nothing in it comes from a
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass
-from io import BytesIO
 
 from facturx.facturx import FACTURX_FILENAME, FACTURX_LEVEL2xmp, generate_xmp_object
 from lxml import etree
-from pypdf import PdfReader, PdfWriter
 from pypdf.generic import (
     ArrayObject,
     ByteStringObject,
@@ -25,6 +21,7 @@ from pypdf.generic import (
 )
 
 from quire.render.infrastructure.facturx.color_profile import srgb_profile
+from quire.render.infrastructure.facturx.file_update import FileUpdate
 
 XMP_NAMESPACE = "urn:factur-x:pdfa:CrossIndustryDocument:invoice:1p0#"
 PRODUCER = "Quire"
@@ -44,30 +41,25 @@ class InvoiceFile:
     """The only date in the file: a clock would change the bytes."""
 
 
-def archive_pdf(pdf: bytes, invoice: InvoiceFile) -> bytes:
-    writer = PdfWriter(clone_from=PdfReader(BytesIO(pdf)))
-    writer.pdf_header = "%PDF-1.7"
-    _describe(writer, invoice)
-    _attach(writer, invoice)
-    _colour(writer)
-    # PDF/A wants an identifier; the content's own hash is one that stays the same.
-    identifier = ByteStringObject(hashlib.sha256(pdf + invoice.xml).digest()[:16])
-    writer._ID = ArrayObject((identifier, identifier))
-    out = BytesIO()
-    writer.write(out)
-    return out.getvalue()
+def archive_pdf(update: FileUpdate, invoice: InvoiceFile, content_hash: bytes) -> bytes:
+    """PDF/A wants an identifier; a hash of the content is one that stays the same."""
+    _set(update, "/Version", NameObject("/1.7"))  # what PDF/A-3 builds on; Chromium's header says less
+    _describe(update, invoice)
+    _attach(update, invoice)
+    _colour(update)
+    return update.finish(_information(invoice), ByteStringObject(content_hash[:16]))
 
 
-def printed_metadata(pdf: bytes) -> dict[str, str]:
+def printed_metadata(update: FileUpdate) -> dict[str, str]:
     """What the caller or the template chose to call the document."""
-    found: Mapping[str, object] = PdfReader(BytesIO(pdf)).metadata or {}
+    found = update.information
     wanted = {"title": "/Title", "author": "/Author", "subject": "/Subject"}
     return {name: str(found[key]) for name, key in wanted.items() if found.get(key)}
 
 
-def _describe(writer: PdfWriter, invoice: InvoiceFile) -> None:
+def _information(invoice: InvoiceFile) -> DictionaryObject:
     stamp = f"D:{invoice.issued_on.replace('-', '')}000000+00'00'"
-    writer.metadata = {
+    entries = {
         "/Title": invoice.title,
         "/Author": invoice.author,
         "/Subject": invoice.subject,
@@ -76,9 +68,13 @@ def _describe(writer: PdfWriter, invoice: InvoiceFile) -> None:
         "/CreationDate": stamp,
         "/ModDate": stamp,
     }
+    return _dictionary({key: TextStringObject(value) for key, value in entries.items()})
+
+
+def _describe(update: FileUpdate, invoice: InvoiceFile) -> None:
     stream = _stream(_xmp(invoice), {"/Type": NameObject("/Metadata"), "/Subtype": NameObject("/XML")})
-    _set(writer, "/Metadata", writer._add_object(stream))
-    _set(writer, "/Lang", TextStringObject(invoice.language))
+    _set(update, "/Metadata", update.add(stream))
+    _set(update, "/Lang", TextStringObject(invoice.language))
 
 
 def _xmp(invoice: InvoiceFile) -> bytes:
@@ -102,7 +98,7 @@ def _xmp(invoice: InvoiceFile) -> bytes:
     return (XMP_HEAD + body + XMP_TAIL).encode()
 
 
-def _attach(writer: PdfWriter, invoice: InvoiceFile) -> None:
+def _attach(update: FileUpdate, invoice: InvoiceFile) -> None:
     file = _stream(
         invoice.xml, {"/Type": NameObject("/EmbeddedFile"), "/Subtype": NameObject("/text/xml")}
     ).flate_encode()
@@ -112,9 +108,9 @@ def _attach(writer: PdfWriter, invoice: InvoiceFile) -> None:
             NameObject("/Size"): NumberObject(len(invoice.xml)),
         }
     )
-    stored = writer._add_object(file)
+    stored = update.add(file)
     name = TextStringObject(FACTURX_FILENAME)
-    specification = writer._add_object(
+    specification = update.add(
         _dictionary(
             {
                 "/Type": NameObject("/Filespec"),
@@ -128,14 +124,14 @@ def _attach(writer: PdfWriter, invoice: InvoiceFile) -> None:
         )
     )
     embedded = _dictionary({"/Names": ArrayObject((name, specification))})
-    names = writer.root_object.get("/Names", DictionaryObject()).get_object()
+    names = DictionaryObject(update.catalog.get("/Names", DictionaryObject()).get_object())
     names[NameObject("/EmbeddedFiles")] = embedded
-    _set(writer, "/Names", names)
-    _set(writer, "/AF", ArrayObject((specification,)))
+    _set(update, "/Names", names)
+    _set(update, "/AF", ArrayObject((specification,)))
 
 
-def _colour(writer: PdfWriter) -> None:
-    profile = writer._add_object(_stream(srgb_profile(), {"/N": NumberObject(3)}).flate_encode())
+def _colour(update: FileUpdate) -> None:
+    profile = update.add(_stream(srgb_profile(), {"/N": NumberObject(3)}).flate_encode())
     intent = _dictionary(
         {
             "/Type": NameObject("/OutputIntent"),
@@ -145,7 +141,7 @@ def _colour(writer: PdfWriter) -> None:
             "/DestOutputProfile": profile,
         }
     )
-    _set(writer, "/OutputIntents", ArrayObject((writer._add_object(intent),)))
+    _set(update, "/OutputIntents", ArrayObject((update.add(intent),)))
 
 
 def _stream(data: bytes, entries: dict[str, PdfObject]) -> StreamObject:
@@ -159,5 +155,5 @@ def _dictionary(entries: dict[str, PdfObject]) -> DictionaryObject:
     return DictionaryObject({NameObject(key): value for key, value in entries.items()})
 
 
-def _set(writer: PdfWriter, key: str, value: PdfObject | IndirectObject) -> None:
-    writer.root_object[NameObject(key)] = value
+def _set(update: FileUpdate, key: str, value: PdfObject | IndirectObject) -> None:
+    update.catalog[NameObject(key)] = value

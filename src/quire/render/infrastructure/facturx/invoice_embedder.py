@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
 from quire.render.domain.errors import TemplateError
 from quire.render.infrastructure.facturx.archive_pdf import InvoiceFile, archive_pdf, printed_metadata
 from quire.render.infrastructure.facturx.cross_industry_invoice import CrossIndustryInvoice
+from quire.render.infrastructure.facturx.file_update import FileUpdate
 from quire.render.infrastructure.facturx.invoice_part import PROFILES
 from quire.render.infrastructure.facturx.invoice_rules import check_invoice, refusal
 from quire.render.infrastructure.facturx.xml_schema import check_xml
@@ -24,11 +26,13 @@ class FacturxInvoiceEmbedder:
         xml = invoice_xml(data, profile)
         seller, number = _seller_and_number(data)
         name = f"{WORDS.get(language, WORDS['en'])} {number}"
-        described = {"title": name, "author": seller, "subject": f"{name}, {seller}"} | printed_metadata(pdf)
+        update = FileUpdate(pdf)
+        described = {"title": name, "author": seller, "subject": f"{name}, {seller}"}
+        described |= printed_metadata(update)
         invoice = InvoiceFile(
             xml=xml, profile=profile, language=language, issued_on=str(data["issued_on"]), **described
         )
-        return archive_pdf(pdf, invoice)
+        return archive_pdf(update, invoice, hashlib.sha256(pdf + xml).digest())
 
 
 def invoice_xml(data: Mapping[str, Any], profile: str) -> bytes:
