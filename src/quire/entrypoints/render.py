@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 
 import structlog
 
-from quire.entrypoints.engine import shipped_handlers
+from quire.entrypoints.engine import read_policies, shipped_handlers
 from quire.entrypoints.shipped import shipped_dir
 from quire.jobs import Handler
-from quire.render import RenderParts, render_handler
+from quire.render import KIND, RenderParts, render_handler
 from quire.render.domain.errors import UnsupportedPlatformError
 from quire.render.infrastructure.chromium import ChromiumOptions, ChromiumPrinter
 from quire.render.infrastructure.chromium.fingerprint import renderer_fingerprint
@@ -55,7 +55,7 @@ class EmbedderOnDemand:
 @asynccontextmanager
 async def worker_handlers(settings: Settings) -> AsyncIterator[list[Handler]]:
     """All kinds a worker can do here; without a browser, documents are left to others."""
-    others = [handler for handler in shipped_handlers() if handler.kind != "render.pdf"]
+    others = [handler for handler in shipped_handlers() if handler.kind != KIND]
     if not can_print(settings):
         log.warning("no_browser", chromium=str(settings.chromium))
         yield others
@@ -67,12 +67,19 @@ async def worker_handlers(settings: Settings) -> AsyncIterator[list[Handler]]:
             ChromiumOptions(executable=settings.chromium, pages_per_browser=settings.render_pages)
         ),
         embedder=EmbedderOnDemand(),
+        print_seconds=print_seconds(settings),
     )
     try:
         yield [*others, render_handler(parts)]
     finally:
         await parts.printer.close()
         await parts.builder.close()
+
+
+def print_seconds(settings: Settings) -> float:
+    """Up to the queue's soft limit, with a tenth left for filling the template."""
+    queues = read_policies(settings).queues
+    return 0.9 * queues.queue(queues.kind(KIND).queue).soft_limit_seconds
 
 
 def servable_queues(settings: Settings, names: Iterable[str]) -> list[str]:

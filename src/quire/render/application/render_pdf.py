@@ -25,6 +25,8 @@ class RenderParts:
     builder: HtmlBuilder
     printer: PagePrinter
     embedder: InvoiceEmbedder
+    print_seconds: float = 50.0
+    """Less than the engine gives the attempt, so that a page can be closed in order."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,6 @@ from quire.render.application.create_pdf_job import KIND
 from quire.render.application.render_pdf import RenderParts, render_pdf
 from quire.render.domain.job_payload import RenderJob
 
-# The engine ends the attempt at 60 s; the browser is told earlier, so that it can be closed in order.
-PRINT_SECONDS = 50.0
 OTHER_RENDERER_SECONDS = 2.0
 
 
@@ -37,7 +35,9 @@ async def _render(parts: RenderParts, job: RenderJob, context: JobContext) -> ob
         # Its bytes would not be the promised ones; a worker with the right browser and fonts takes it.
         raise JobDeferredError("another renderer is asked for", OTHER_RENDERER_SECONDS)
     started = time.monotonic()
-    document = await render_pdf(parts, job, tenant_id=context.lease.tenant_id, timeout_seconds=PRINT_SECONDS)
+    document = await render_pdf(
+        parts, job, tenant_id=context.lease.tenant_id, timeout_seconds=parts.print_seconds
+    )
     artifact = await context.put_artifact(
         document.data, filename=document.filename, content_type="application/pdf", folder="pdfs"
     )

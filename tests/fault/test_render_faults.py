@@ -1,0 +1,293 @@
+"""Printing while things break: browsers and workers killed in mid-print, no renderer, no database, hostile pages."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+import signal
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import httpx
+import pytest
+import yaml
+from tests.fault.auditor import Auditor, all_ended
+from tests.fault.processes import WorkerProcess, WorkerYard, descendants, holds, kill_tree, worker_yard
+from tests.fault.site import Site
+from tests.fault.waiting import eventually
+
+from quire.entrypoints.engine import Engine
+from quire.entrypoints.migrate import migrate
+from quire.kernel import QuireError
+from quire.runtime.auth import TenantStore, TokenGrant, TokenStore
+from quire.runtime.database import Database
+from quire.runtime.embedded_postgres import EmbeddedPostgres
+
+API = ("-m", "quire", "api", "--port", "0")
+PRINT_SECONDS = 120.0
+# Enough of a document to be killed in the middle of: about a fifth of a second of a quiet core.
+PARAGRAPHS = 1_500
+
+
+@pytest.fixture
+def max_crashes() -> int:
+    """So many kills hit some documents more often than three times."""
+    return 100
+
+
+@pytest.fixture(scope="module")
+def private_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedPostgres]:
+    server = EmbeddedPostgres(tmp_path_factory.mktemp("render_postgres"))
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+async def mortal_dsn(private_server: EmbeddedPostgres) -> str:
+    connection = await asyncpg.connect(private_server.dsn)
+    await connection.execute("CREATE DATABASE mortal")
+    await connection.close()
+    await migrate(private_server.dsn_of("mortal"))
+    return private_server.dsn_of("mortal")
+
+
+async def token_of(dsn: str) -> str:
+    database = await Database.open(dsn, application="test")
+    try:
+        with contextlib.suppress(QuireError):
+            await TenantStore(database).create("acme", "acme")
+        grant = TokenGrant("acme", "ann", "test", "admin", frozenset({"raw_html"}), None)
+        _, parts = await TokenStore(database).create(grant, created_by="test")
+        return parts.text
+    finally:
+        await database.close()
+
+
+@contextlib.asynccontextmanager
+async def api_of(yard: WorkerYard, dsn: str, **extra: object) -> AsyncIterator[httpx.AsyncClient]:
+    (said, *_) = await yard.start(API, **extra).said("api_listening", within_seconds=60)
+    headers = {"Authorization": f"Bearer {await token_of(dsn)}"}
+    async with httpx.AsyncClient(base_url=str(said["url"]), headers=headers, timeout=60) as http:
+        yield http
+
+
+def page(mark: object, html: str = "") -> dict[str, Any]:
+    return {"template_name": "raw_html", "payload": {"html": f"<h1>{mark}</h1>{html}"}}
+
+
+def long_page(mark: object) -> dict[str, Any]:
+    return page(mark, "".join(f"<p>Paragraph {n} of {mark}</p>" for n in range(PARAGRAPHS)))
+
+
+async def post(http: httpx.AsyncClient, body: dict[str, Any]) -> UUID:
+    answer = await http.post("/pdf/jobs", json=body)
+    assert answer.status_code == 202, answer.text
+    return UUID(answer.json()["job_id"])
+
+
+async def accepts(http: httpx.AsyncClient, body: dict[str, Any]) -> UUID:
+    """Asked until a renderer lives."""
+
+    async def probe() -> str | None:
+        answer = await http.post("/pdf/jobs", json=body)
+        return answer.json()["job_id"] if answer.status_code in (200, 202) and answer.json() else None
+
+    return UUID(await eventually(probe, "a live renderer", within_seconds=60))
+
+
+async def ended(http: httpx.AsyncClient, job_id: UUID) -> dict[str, Any]:
+    async def probe() -> dict[str, Any] | None:
+        job: dict[str, Any] = (await http.get(f"/pdf/jobs/{job_id}", params={"wait": 10})).json()
+        return job if job.get("status") in {"succeeded", "failed", "cancelled"} else None
+
+    job = await eventually(probe, "the end of a document", within_seconds=PRINT_SECONDS)
+    assert job is not None
+    return job
+
+
+def browsers_of(worker: WorkerProcess) -> list[int]:
+    """The browser's first processes; what is below them dies with them."""
+    return [pid for pid in descendants(worker.pid) if b"--headless" in command_line(pid)]
+
+
+async def has_browser(worker: WorkerProcess) -> None:
+    async def probe() -> list[int]:
+        return browsers_of(worker)
+
+    await eventually(probe, "a browser", within_seconds=60)
+
+
+def command_line(pid: int) -> bytes:
+    try:
+        line = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+    return b"" if b"--type=" in line else line
+
+
+def alive(pids: set[int]) -> list[int]:
+    states = {pid: Path(f"/proc/{pid}/stat") for pid in pids}
+    found = []
+    for pid, path in states.items():
+        with contextlib.suppress(OSError):
+            if path.read_text().rpartition(")")[2].split()[0] != "Z":
+                found.append(pid)
+    return found
+
+
+async def nothing_left(pids: set[int]) -> None:
+    async def probe() -> bool:
+        return not alive(pids)
+
+    await eventually(probe, "the end of every browser process", within_seconds=30)
+
+
+async def test_killed_browsers_and_workers_lose_and_double_no_document_and_leave_no_process(
+    site: Site, engine: Engine, yard: WorkerYard, dsn: str
+) -> None:
+    seen: set[int] = set()
+    worker = yard.start(WORKER_CONCURRENCY=3)
+    await worker.started()
+    async with api_of(yard, dsn) as http:
+        accepted = [await accepts(http, long_page(0))]
+        accepted += [await post(http, long_page(number)) for number in range(1, 20)]
+        for kill in range(4):
+            await holds(engine, await worker.started(), 1)
+            await has_browser(worker)
+            # A random moment of its work, not the one just after the start.
+            await asyncio.sleep(random.uniform(0, 0.3))
+            seen |= set(descendants(worker.pid))
+            if kill % 2:
+                worker.kill()
+                worker = yard.start(WORKER_CONCURRENCY=3)
+            else:
+                for browser in browsers_of(worker):
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(browser, signal.SIGKILL)
+        await all_ended(engine, within_seconds=PRINT_SECONDS)
+        seen |= set(descendants(worker.pid))
+    worker.send(signal.SIGTERM)
+    assert await worker.ended(within_seconds=60) == 0
+    report = await Auditor(engine, site.storage_dir, accepted).report()
+    assert report.states == {"succeeded": len(accepted)}, report.errors
+    assert report.reclaims + report.retries >= 2
+    await nothing_left(seen)
+
+
+SHORT_SECONDS = 5.0
+HOSTILE = {
+    "more pages than any": '<div style="height: 4000000px"></div>',
+    "a page that leaves": '<meta http-equiv="refresh" content="0; url=file:///etc/passwd">',
+    "frames of files": '<iframe src="file:///etc/passwd"></iframe>' * 3,
+    "deep nesting": "<div>" * 30_000,
+}
+# Layout without end, for the browser has no clock of its own for it.
+ENDLESS = (
+    "<style>body{columns:900} div{break-inside:avoid;display:grid;grid:repeat(900,1fr)/repeat(900,1fr)}</style>"
+    + "<div><p>x</p></div>" * 3_000
+)
+
+
+@pytest.fixture
+def brief_site(dsn: str, tmp_path: Path) -> Site:
+    """Documents have a few seconds, and are not tried again."""
+    site = Site(dsn, tmp_path / "brief", 100)
+    queues = yaml.safe_load((site.config_dir / "queues.yaml").read_text())
+    limits = {"hard_limit_seconds": SHORT_SECONDS + 3, "soft_limit_seconds": SHORT_SECONDS}
+    queues["queues"]["render_pdf"] |= limits
+    (site.config_dir / "queues.yaml").write_text(yaml.safe_dump(queues))
+    retries = yaml.safe_load((site.config_dir / "retries.yaml").read_text())
+    retries["kinds"]["render.pdf"][0]["attempts"] = 2
+    (site.config_dir / "retries.yaml").write_text(yaml.safe_dump(retries))
+    return site
+
+
+async def test_hostile_page_ends_typed_in_its_time_and_the_next_one_is_printed(
+    brief_site: Site, dsn: str
+) -> None:
+    with worker_yard(brief_site) as yard:
+        await yard.start(WORKER_CONCURRENCY=1).started()
+        async with api_of(yard, dsn) as http:
+            first = await accepts(http, page("plain"))
+            assert (await ended(http, first))["status"] == "succeeded"
+            for name, html in HOSTILE.items():
+                job = await ended(http, await post(http, page(name, html)))
+                if job["status"] == "failed":
+                    assert job["error"]["error_code"] in {"TEMPLATE_ERROR", "NAVIGATION_TIMEOUT"}, job
+                else:
+                    assert b"root:" not in (await http.get(job["download_url"])).content, name
+            started_at = time.monotonic()
+            endless = await ended(http, await post(http, page("endless", ENDLESS)))
+            assert (endless["status"], endless["attempt"]) == ("failed", 2)
+            assert endless["error"]["error_code"] == "NAVIGATION_TIMEOUT"
+            assert time.monotonic() - started_at < 2 * (SHORT_SECONDS + 10)
+            after = await ended(http, await post(http, page("after all of them")))
+            assert after["status"] == "succeeded", after["error"]
+
+
+async def test_without_a_renderer_documents_are_refused_or_shown_within_a_second_and_back_by_themselves(
+    yard: WorkerYard, dsn: str
+) -> None:
+    worker = yard.start()
+    async with api_of(yard, dsn) as strict, api_of(yard, dsn, PDF_FAILSAFE="degrade") as lenient:
+        await accepts(strict, page("before"))
+        await accepts(lenient, page("before too"))
+        worker.kill()
+        await asyncio.sleep(1.0)
+        await expect_outage(strict, lenient, page("during"))
+        yard.start()
+        job_id = await accepts(strict, page("after"))
+        assert (await ended(strict, job_id))["status"] == "succeeded"
+        again = await lenient.post("/pdf/jobs", json=page("after too"))
+        assert (again.status_code, "X-Pdf-Fallback" in again.headers) == (202, False)
+
+
+async def expect_outage(strict: httpx.AsyncClient, lenient: httpx.AsyncClient, body: dict[str, Any]) -> None:
+    refused = await strict.post("/pdf/jobs", json=body)
+    assert (refused.status_code, refused.json()["error_code"]) == (503, "PDF_RENDER_UNAVAILABLE")
+    assert refused.json()["retryable"]
+    shown = await lenient.post("/pdf/jobs", json=body)
+    assert (shown.status_code, shown.headers.get("X-Pdf-Fallback")) == (200, "html"), shown.text
+    assert "during" in shown.text
+    assert shown.headers["Content-Type"].startswith("text/html")
+
+
+async def test_without_its_database_the_api_says_so_within_a_second_and_documents_come_back_with_it(
+    private_server: EmbeddedPostgres, mortal_dsn: str, tmp_path: Path
+) -> None:
+    site = Site(mortal_dsn, tmp_path / "mortal", 100)
+    yard = WorkerYard(site)
+    try:
+        yard.start()
+        async with (
+            api_of(yard, mortal_dsn) as strict,
+            api_of(yard, mortal_dsn, PDF_FAILSAFE="degrade") as lenient,
+        ):
+            await accepts(strict, page("before"))
+            await accepts(lenient, page("before too"))
+            died_at = time.monotonic()
+            kill_tree(private_server.pid)
+            await expect_outage(strict, lenient, page("during"))
+            assert time.monotonic() - died_at < 5
+
+            async def forgotten() -> bool:
+                """Who calls is not known for ever: then nobody gets a page, and the code stays the same."""
+                answer = await lenient.post("/pdf/jobs", json=page("during"))
+                return answer.status_code == 503 and answer.json()["error_code"] == "PDF_RENDER_UNAVAILABLE"
+
+            await eventually(forgotten, "a refusal of callers that cannot be looked up", within_seconds=20)
+            private_server.process.wait()
+            private_server.start()
+            job_id = await accepts(strict, page("after"))
+            assert (await ended(strict, job_id))["status"] == "succeeded"
+    finally:
+        yard.end_all()
