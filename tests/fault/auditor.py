@@ -21,7 +21,7 @@ from quire.jobs.domain.state import TRANSITIONS, JobState
 LIST_PAGE = 1000
 SHOWN = 15
 # Reasons of a return to the queue that count neither as an attempt nor as a crash.
-HANDED_BACK = {"shutdown", "throttled", "held"}
+HANDED_BACK = {"shutdown", "throttled", "held", "runs_alone"}
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from quire.jobs.application.running_job import RunningJob, StopReason
 from quire.jobs.application.sweeper import Sweeper
 from quire.jobs.application.transitions import note_lease
 from quire.jobs.domain.lease import HeartbeatReply, Lease
-from quire.jobs.domain.outcome import Outcome, Succeeded
+from quire.jobs.domain.outcome import HandedBack, Outcome, Succeeded
 from quire.jobs.domain.policies import Policies
 from quire.jobs.domain.queue import QueuePolicy
 from quire.jobs.domain.state import JobState
@@ -79,6 +79,9 @@ class Worker:
         self._queues: list[QueuePolicy] = [parts.policies.queues.queue(name) for name in card.queues]
         self._queues.sort(key=lambda queue: (queue.priority, queue.name))
         self._running: dict[UUID, RunningJob] = {}
+        # A job on its last chance runs alone: this worker waits for what it runs (quiet), then takes one (alone).
+        self._quiet = False
+        self._alone = False
         self._wake = asyncio.Event()
         self._stopping = asyncio.Event()
         self._hurry = asyncio.Event()
@@ -188,8 +191,7 @@ class Worker:
             pause = 0.0
             self._claimed_lately_at = time.monotonic()
             metrics.JOBS_CLAIMED.inc(len(claim.leases))
-            for lease in claim.leases:
-                self._start(lease)
+            self._take(claim.leases)
             if len(claim.leases) < room:
                 await self._wait(self._nap_seconds(claim.retry_after_seconds))
             else:
@@ -197,8 +199,10 @@ class Worker:
                 await asyncio.sleep(0)
 
     def _room(self) -> int:
-        if not self._heartbeat.healthy:
+        if not self._heartbeat.healthy or self._alone:
             return 0
+        if self._quiet:
+            return 0 if self._running else 1
         if self._completer.backlog > BACKLOG_FACTOR * max(
             self.card.concurrency, self._options.completion_batch
         ):
@@ -216,6 +220,20 @@ class Worker:
                 await self._wake.wait()
 
     # --- running
+
+    def _take(self, leases: Sequence[Lease]) -> None:
+        """A job that the next crash would make a dead letter must not share the process with others: either it is the
+        one that kills workers, and then takes nobody with it, or it only stood beside that one, and now shows it.
+        Elsewhere it goes back to the front of its lane; its holder could crash with another's fault."""
+        most = self._parts.policies.retries.max_crashes
+        suspects = [lease for lease in leases if lease.crash_count and lease.crash_count + 1 >= most]
+        self._alone = bool(suspects) and len(leases) == 1 and not self._running
+        self._quiet = bool(suspects) and not self._alone
+        for lease in leases:
+            if self._quiet and lease in suspects:
+                self._completer.add(HandedBack(lease, 0, "runs_alone"))
+            else:
+                self._start(lease)
 
     def _start(self, lease: Lease) -> None:
         policies = self._parts.policies.queues
@@ -259,6 +277,7 @@ class Worker:
         if self._running.get(running.lease.job_id) is running:
             del self._running[running.lease.job_id]
         if not self._running:
+            self._alone = False
             self._idle.set()
         self._wake.set()
 
