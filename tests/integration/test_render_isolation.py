@@ -448,6 +448,31 @@ async def kill_worker(directory: Path, known: set[Path], temporary: Path, with_d
         await end(worker)
 
 
+async def test_a_killed_worker_takes_its_browser_along_even_when_the_driver_is_frozen(
+    directory: Path,
+) -> None:
+    """Nobody but the watcher can end it then: the driver neither dies nor closes its pipe."""
+    known = set(directory.iterdir())
+    worker = await start_worker(directory, sys.executable, {})
+    driver = 0
+    try:
+        leader, driver, _ = await read_report(worker)
+        os.kill(driver, signal.SIGSTOP)
+        worker.kill()
+        await worker.wait()
+        # The leader stays a zombie while its parent is frozen.
+        await eventually(lambda: {status_of(pid)["State"][0] for pid in living(leader)} <= {"Z"})
+        await eventually(lambda: set(directory.iterdir()) == known)
+    finally:
+        await end(worker)
+        if driver:
+            os.kill(driver, signal.SIGKILL)
+
+
+def living(leader: int) -> list[int]:
+    return [pid for pid in ProcessSession(leader).members() if Path(f"/proc/{pid}/status").exists()]
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 async def test_a_worker_without_rights_prints_the_same_bytes_as_confined(printer: ChromiumPrinter) -> None:
     python = "/usr/bin/python3"

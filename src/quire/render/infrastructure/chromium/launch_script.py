@@ -32,6 +32,7 @@ def isolation_command(account: Account) -> list[str]:
 def write_launch_script(home: Path, executable: Path, account: Account) -> Path:
     script = home / "browser"
     profile = shlex.quote(f"--user-data-dir={home / 'profile'}")
+    pid = shlex.quote(str(home / "pid"))
     script.write_text(
         f"""#!/bin/sh
 # The profile Playwright made, still empty, lies outside the private directory and belongs to the worker.
@@ -47,7 +48,9 @@ for argument do
     set -- "$@" "$argument"
 done
 ulimit -c 0
-echo $$ >{shlex.quote(str(home / "pid"))}
+# At once and whole, or not at all: without the directory there is no worker either.
+echo $$ >{pid}.new
+mv {pid}.new {pid}
 exec {shlex.join([*isolation_command(account), str(executable)])} "$@"
 """,
         encoding="utf-8",

@@ -10,13 +10,20 @@ from pathlib import Path
 from quire.render.infrastructure.chromium.account import Account
 from quire.render.infrastructure.chromium.font_set import install_fonts
 
-# Waits for the end of its input, which is the end of the worker whatever ended it. A killed process may still be
-# writing while the directory is removed, hence the second tries.
+# Waits for the end of its input, which is the end of the worker whatever ended it. The browser may be starting just
+# then. Moving the directory away decides it at one moment: either the launch script has written its process id there
+# and is killed, or it finds no place to write it and ends. What a dying browser made anew goes too.
 WATCHER = """
 while read -r _; do :; done
-if read -r pid <"$1/pid"; then kill -9 -- "-$pid"; fi
-tries=0
-until rm -rf "$1" || [ "$tries" -ge 50 ]; do tries=$((tries + 1)); sleep 0.1; done
+mv "$1" "$1.gone"
+if read -r pid <"$1.gone/pid"; then
+    tries=0
+    while kill -s KILL -- "-$pid" && [ "$tries" -lt 100 ]; do
+        tries=$((tries + 1))
+        sleep 0.05
+    done
+fi
+rm -rf "$1.gone" "$1"
 """
 OWNED = ("home", "profile", "cache", "tmp")
 
