@@ -1,7 +1,7 @@
-"""Makes the terminal pictures of the README from real runs: starts a Quire of its own, does the work, draws what the
-commands said.
+"""Makes the pictures of the README from real runs: starts a Quire of its own, does the work, draws what the commands
+said and the document they printed.
 
-scripts/pictures.py            write docs/images/*.svg
+scripts/pictures.py            write docs/images
 """
 
 from __future__ import annotations
@@ -88,6 +88,14 @@ def survivor(terminal: Terminal) -> None:
     draw("survivor", ["jobs", "show", job_id], terminal)
 
 
+def invoice(terminal: Terminal) -> None:
+    """The first page of the shipped invoice; needs pdftoppm."""
+    terminal.quire("render", "invoice", "--sample", "-o", "invoice.pdf")
+    target = IMAGES / "invoice"
+    options = ["-singlefile", "-r", "80", "-png"]
+    subprocess.run(["pdftoppm", *options, terminal.directory / "invoice.pdf", target], check=True)
+
+
 def draw(name: str, arguments: list[str], terminal: Terminal) -> None:
     console = Console(record=True, width=COLUMNS, file=io.StringIO())
     console.print(Text(f"$ quire {' '.join(arguments)}", style="bold"))
@@ -105,6 +113,7 @@ def main() -> int:
         terminal = Terminal(Path(directory))
         with terminal.up():
             survivor(terminal)
+            invoice(terminal)
             draw("demo", ["demo"], terminal)
     return 0
 

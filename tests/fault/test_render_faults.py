@@ -242,7 +242,7 @@ async def test_without_a_renderer_documents_are_refused_or_shown_within_a_second
         await accepts(strict, page("before"))
         await accepts(lenient, page("before too"))
         worker.kill()
-        await asyncio.sleep(1.0)
+        await asyncio.sleep(1.0)  # the promised second
         await expect_outage(strict, lenient, page("during"))
         yard.start()
         job_id = await accepts(strict, page("after"))

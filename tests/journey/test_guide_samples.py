@@ -60,5 +60,5 @@ def test_readme_tour_runs_as_written(tmp_path: Path) -> None:
     finally:
         quire.interrupt()
     assert done.returncode == 0, done.stdout + done.stderr
-    for told in ("existing", "reclaim", "exit code 4", "PAPER_JAM"):
+    for told in ("existing", "genuine: invoice.pdf", "reclaim", "exit code 4", "PAPER_JAM"):
         assert told in done.stdout
