@@ -35,7 +35,7 @@ FULL = Scale(
     memory_late=2000,
 )
 QUICK = Scale(
-    rounds=1, documents=60, slow_documents=6, answers=40, repeats=10, memory_early=40, memory_late=160
+    rounds=1, documents=40, slow_documents=4, answers=25, repeats=8, memory_early=30, memory_late=120
 )
 
 
