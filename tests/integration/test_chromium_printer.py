@@ -179,6 +179,19 @@ async def test_animations_are_printed_at_rest(printer: ChromiumPrinter, moving: 
     assert len(again) == 1
 
 
+@pytest.mark.parametrize("field", ["<input autofocus>", "<p contenteditable autofocus>x", "<input id=i>"])
+async def test_a_focused_field_is_printed_the_same_at_any_moment(
+    printer: ChromiumPrinter, field: str
+) -> None:
+    """Its caret blinks twice a second, and paper would show it."""
+    printed = set()
+    for milliseconds in (0, 300, 700, 1200):
+        wait = f"quireReady = new Promise((done) => setTimeout(done, {milliseconds}))"
+        html = f"<!doctype html>{field}<script>globalThis.i?.focus(); {wait}</script>"
+        printed.add(await bytes_of(printer, request(html, script=True)))
+    assert len(printed) == 1
+
+
 # What is on the page
 
 

@@ -13,7 +13,17 @@ async () => {
     box.append(...marquee.childNodes);
     marquee.replaceWith(box);
   };
+  // Autofocus comes with some later frame, before or after printing; once something has it, nothing else gets it. The
+  // caret blinks, and is gone without a selection.
+  const focus = (shown) => {
+    for (const wanting of shown.querySelectorAll("[autofocus]")) {
+      wanting.focus();
+      if (shown.activeElement === wanting) break;
+    }
+    shown.getSelection()?.removeAllRanges();
+  };
   const rest = async (shown) => {
+    focus(shown);
     shown.querySelectorAll("marquee").forEach(still);
     shown.getAnimations().forEach(settle);
     for (const drawing of shown.querySelectorAll("svg")) {
