@@ -30,7 +30,7 @@ check: setup ## Everything CI runs: format, lint, types, imports, all tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest -n 2 --dist loadfile $(ARGS)
 
 bench: setup ## Measure the engine against its targets
 	$(BIN)/python -m bench.jobs $(ARGS)
