@@ -91,12 +91,14 @@ def test_new_document_is_accepted_and_the_same_again_is_the_same_job(ann: httpx.
     assert (done.status_code, done.json()) == (200, {"job_id": job_id, "status": "succeeded"})
 
 
-def test_finished_document_tells_all_about_itself(invoice: dict[str, Any]) -> None:
+def test_finished_document_tells_all_about_itself(ann: httpx.Client, invoice: dict[str, Any]) -> None:
     assert (invoice["template_name"], invoice["template_version"]) == ("invoice", "1.0")
     assert invoice["created_at"] <= invoice["started_at"] <= invoice["finished_at"] < invoice["expires_at"]
     assert (invoice["attempt"], invoice["retry_count"], invoice["error"]) == (1, 0, None)
     assert invoice["download_url"] == f"/pdf/jobs/{invoice['job_id']}/download"
     assert (invoice["pages"], invoice["blocked_urls"]) == (1, [])
+    listed = {item["job_id"]: item["download_url"] for item in ann.get("/pdf/jobs").json()["items"]}
+    assert listed[invoice["job_id"]] == invoice["download_url"]
 
 
 def test_download_is_named_by_its_hash_and_comes_whole_or_in_part(

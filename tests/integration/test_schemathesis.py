@@ -14,7 +14,7 @@ from quire.runtime.auth import ensure_admin_token
 from quire.runtime.database import Database
 
 EXAMPLES = 15
-BUDGET_SECONDS = 60
+BUDGET_SECONDS = 300
 
 # `schemathesis_checks.py` asks this one more exactly.
 EXCLUDED_CHECKS = "positive_data_acceptance"

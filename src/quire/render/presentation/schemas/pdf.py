@@ -110,7 +110,7 @@ def pdf_job_view(detail: JobDetail) -> PdfJobView:
         retry_count=job.retry_count,
         progress_percent=job.progress_percent,
         error=error,
-        download_url=f"/pdf/jobs/{job.id}/download" if detail.artifact else None,
+        download_url=f"/pdf/jobs/{job.id}/download" if job.artifact_key else None,
         sha256=sha256_of(detail),
         pages=result.get("pages"),
         blocked_urls=result.get("blocked_urls", []),
