@@ -53,7 +53,9 @@ async def measured(arguments: argparse.Namespace, quire: QuireUp, directory: Pat
         field = Field(quire, caller, invoices, PEERS, directory, scale_of(arguments), arguments.concurrency)
         for name in arguments.only:
             began_at = time.monotonic()
-            rows += await MEASURES[name](field)
+            found = await MEASURES[name](field)
+            rows += found
+            print(*(row.as_json() for row in found), sep="\n", flush=True)
             print(f"{name}: {time.monotonic() - began_at:.0f} s, {load()}", flush=True)
     return rows
 

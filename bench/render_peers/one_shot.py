@@ -28,9 +28,12 @@ async def printed(home: Sandbox, html: str) -> bytes:
     source, target = home.path / "tmp" / "in.html", home.path / "tmp" / "out.pdf"
     source.write_text(html, encoding="utf-8")
     target.unlink(missing_ok=True)
-    files = [f"--print-to-pdf={target}", source.as_uri()]
+    # The launch script takes the place of a profile made for it, as Playwright makes one.
+    profile = home.path / "given-profile"
+    profile.mkdir()
+    files = [f"--user-data-dir={profile}", f"--print-to-pdf={target}", source.as_uri()]
     process = await asyncio.create_subprocess_exec(
-        *(str(home.script), "--headless", *FLAGS, "--user-data-dir=", "--no-pdf-header-footer", *files),
+        *(str(home.script), "--headless", *FLAGS, "--no-pdf-header-footer", *files),
         env={name: str(value) for name, value in home.environment.items()},
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
