@@ -63,8 +63,8 @@ class RenderClient:
 @asynccontextmanager
 async def client(place: Place) -> AsyncIterator[RenderClient]:
     headers = {"Authorization": f"Bearer {place.token}", "Content-Type": "application/json"}
-    # Connections are dropped only when a caller ends, hence no limit over all of them.
-    connector = aiohttp.TCPConnector(limit=0)
+    # The server ends idle connections after five seconds; a POST must not be sent on one that is about to go.
+    connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=2)
     async with aiohttp.ClientSession(place.url, headers=headers, connector=connector) as session:
         yield RenderClient(session)
 
