@@ -89,16 +89,36 @@ async def open_engine(
             by_key=by_key,
         )
         stack.push_async_callback(database.close)
+        intake = database if by_key else await _open_intake(dsn, settings, application)
+        stack.push_async_callback(intake.close)
         storage = await stack.enter_async_context(open_storage(settings, signer=signer))
         await storage.ensure_ready()
         registry = HandlerRegistry(shipped_handlers() if handlers is None else handlers)
         engine = build_engine(
-            database, storage, policies, registry, settings, dsn, admission=admission or AdmitAll()
+            database,
+            storage,
+            policies,
+            registry,
+            settings,
+            dsn,
+            admission=admission or AdmitAll(),
+            intake_database=intake,
         )
         stack.push_async_callback(engine.broker.close)
         await engine.board.register_policies(policies)
         watch_transitions(RENDER_KIND, count_transition)
         yield engine
+
+
+async def _open_intake(dsn: str, settings: Settings, application: str) -> Database:
+    """Accepting work is one statement by key; planning it anew each time costs more than running it."""
+    return await Database.open(
+        dsn,
+        pool_max=4,
+        statement_timeout_seconds=settings.statement_timeout_seconds,
+        application=f"{application}-intake",
+        by_key=True,
+    )
 
 
 def build_engine(
@@ -110,10 +130,11 @@ def build_engine(
     dsn: str,
     *,
     admission: Admission,
+    intake_database: Database,
 ) -> Engine:
     listen_dsn = settings.listen_database_url.get_secret_value() or dsn
     broker = _broker(settings, database, listen_dsn)
-    submissions = MergedSubmissionStore(database)
+    submissions = MergedSubmissionStore(intake_database)
     registry = PostgresWorkerRegistry(database)
     artifacts = StoredArtifacts(database, storage)
     return Engine(

@@ -41,7 +41,7 @@ def tunables() -> dict[str, str]:
         "max_wal_size": "2GB",
         "min_wal_size": "128MB",
         # A queue's rows die young; dead ones slow every claim down until they are vacuumed.
-        "autovacuum_naptime": "10s",
+        "autovacuum_naptime": "2s",
         "autovacuum_vacuum_cost_limit": "2000",
         "random_page_cost": "1.1",
         "jit": "off",
