@@ -130,11 +130,11 @@ def build_engine(
     dsn: str,
     *,
     admission: Admission,
-    intake_database: Database,
+    intake_database: Database | None = None,
 ) -> Engine:
     listen_dsn = settings.listen_database_url.get_secret_value() or dsn
     broker = _broker(settings, database, listen_dsn)
-    submissions = MergedSubmissionStore(intake_database)
+    submissions = MergedSubmissionStore(intake_database or database)
     registry = PostgresWorkerRegistry(database)
     artifacts = StoredArtifacts(database, storage)
     return Engine(
