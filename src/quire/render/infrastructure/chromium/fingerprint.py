@@ -12,7 +12,7 @@ from quire.render.domain.errors import UnsupportedPlatformError
 from quire.render.infrastructure.chromium.font_set import font_digest
 
 # Raised with every change of flags, print arguments, page scripts or byte pinning that changes a document.
-RECIPE = 1
+RECIPE = 2
 
 
 def renderer_fingerprint(executable: Path) -> str:

@@ -20,9 +20,9 @@ class ChromiumOptions:
     pages_per_browser: int = 4
     idle_pages: int = 4
     """Pages a browser keeps open for the next document with the same reuse key."""
-    documents_per_page: int = 50
-    """A reused page holds on to memory; a new one every so often costs little and keeps the browser's size flat."""
-    jobs_per_browser: int = 500
+    documents_per_page: int = 500
+    """A page does not grow with its documents; a new one costs as much as ten of them, so it may live long."""
+    jobs_per_browser: int = 2000
     recycle_memory_bytes: int = 1024 * MIB
     """A browser past this gets no new documents and is replaced."""
     kill_memory_bytes: int = 2048 * MIB

@@ -126,6 +126,7 @@ class WarmBrowser:
 
     async def keep_page(self, key: Hashable, page: PrintPage) -> None:
         if page.documents < self._options.documents_per_page:
+            page.tidy()
             self._idle.append((key, page))
         else:
             await self.drop_page(page)

@@ -3,7 +3,10 @@ associated file. The pages stay as they were printed. Nothing in it comes from a
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import lru_cache
+from xml.sax.saxutils import escape
 
 from facturx.facturx import FACTURX_FILENAME, FACTURX_LEVEL2xmp, generate_xmp_object
 from lxml import etree
@@ -27,6 +30,7 @@ XMP_NAMESPACE = "urn:factur-x:pdfa:CrossIndustryDocument:invoice:1p0#"
 PRODUCER = "Quire"
 XMP_HEAD = '<?xpacket begin="\ufeff" id="W5M0MpCehiHzreSzNTczkc9d"?>\n'
 XMP_TAIL = '\n<?xpacket end="w"?>'
+_WORD = re.compile(r"\{(title|author|subject|issued_on)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,24 +82,30 @@ def _describe(update: FileUpdate, invoice: InvoiceFile) -> None:
 
 
 def _xmp(invoice: InvoiceFile) -> bytes:
+    """The same for all invoices of a profile but for these words, so it is built once and they are put in."""
+    words = {name: escape(getattr(invoice, name)) for name in ("title", "author", "subject", "issued_on")}
+    return _WORD.sub(lambda found: words[found.group(1)], _xmp_form(invoice.profile)).encode()
+
+
+@lru_cache(maxsize=len(FACTURX_LEVEL2xmp))
+def _xmp_form(profile: str) -> str:
     root = generate_xmp_object(
         {
             "pdfa3_flavor": "B",
-            "title": invoice.title,
-            "author": invoice.author,
-            "subject": invoice.subject,
+            "title": "{title}",
+            "author": "{author}",
+            "subject": "{subject}",
             "producer": PRODUCER,
             "creator_tool": PRODUCER,
-            "timestamp": f"{invoice.issued_on}T00:00:00+00:00",
+            "timestamp": "{issued_on}T00:00:00+00:00",
             "version": "1.0",
             "documenttype": "INVOICE",
             "xml_filename": FACTURX_FILENAME,
-            "xmp_level": FACTURX_LEVEL2xmp[invoice.profile],
+            "xmp_level": FACTURX_LEVEL2xmp[profile],
             "urn": XMP_NAMESPACE,
         }
     )
-    body = etree.tostring(root, pretty_print=True).decode().strip()
-    return (XMP_HEAD + body + XMP_TAIL).encode()
+    return XMP_HEAD + etree.tostring(root, pretty_print=True).decode().strip() + XMP_TAIL
 
 
 def _attach(update: FileUpdate, invoice: InvoiceFile) -> None:
@@ -131,7 +141,7 @@ def _attach(update: FileUpdate, invoice: InvoiceFile) -> None:
 
 
 def _colour(update: FileUpdate) -> None:
-    profile = update.add(_stream(srgb_profile(), {"/N": NumberObject(3)}).flate_encode())
+    profile = update.add(_profile_stream())
     intent = _dictionary(
         {
             "/Type": NameObject("/OutputIntent"),
@@ -142,6 +152,11 @@ def _colour(update: FileUpdate) -> None:
         }
     )
     _set(update, "/OutputIntents", ArrayObject((update.add(intent),)))
+
+
+@lru_cache(maxsize=1)
+def _profile_stream() -> StreamObject:
+    return _stream(srgb_profile(), {"/N": NumberObject(3)}).flate_encode()
 
 
 def _stream(data: bytes, entries: dict[str, PdfObject]) -> StreamObject:

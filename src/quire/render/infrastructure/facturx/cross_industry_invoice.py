@@ -9,7 +9,14 @@ from typing import Any
 from quire.render.infrastructure.facturx.invoice_part import InvoicePart, plain, tax_node
 from quire.render.infrastructure.facturx.invoice_parties import contact, party, ship_to
 from quire.render.infrastructure.facturx.invoice_settlement import InvoiceSettlement
-from quire.render.infrastructure.facturx.xml_writer import Node, day_node, empty_node, node, serialised
+from quire.render.infrastructure.facturx.xml_writer import (
+    DECLARED,
+    Node,
+    day_node,
+    empty_node,
+    node,
+    serialised,
+)
 
 GUIDELINES = {
     "minimum": "urn:factur-x.eu:1p0:minimum",
@@ -23,7 +30,8 @@ TYPE_CODES = {"invoice": "380", "credit_note": "381"}
 
 class CrossIndustryInvoice(InvoicePart):
     def to_xml(self) -> bytes:
-        root = node("rsm:CrossIndustryInvoice", self._context(), self._document(), self._transaction())
+        parts = self._context(), self._document(), self._transaction()
+        root = node("rsm:CrossIndustryInvoice", *parts, **DECLARED)
         assert root is not None
         return serialised(root)
 

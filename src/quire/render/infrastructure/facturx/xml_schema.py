@@ -22,6 +22,6 @@ def check_xml(xml: bytes, profile: str) -> None:
     parser = etree.XMLParser(resolve_entities=False, no_network=True)
     try:
         schema.assertValid(etree.fromstring(xml, parser))
-    except etree.DocumentInvalid as error:
+    except (etree.DocumentInvalid, etree.XMLSyntaxError) as error:
         reason = f"the invoice is not valid {profile}: {str(error)[:300]}"
         raise refusal("/e_invoice", reason) from None

@@ -1,10 +1,10 @@
-"""Elements of Cross Industry Invoice documents. What has no content does not exist: empty blocks need no conditions."""
+"""Elements of Cross Industry Invoice documents, as text: it is parsed and checked against the XSD as a whole afterwards.
+What has no content does not exist: empty blocks need no conditions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-
-from lxml import etree
+from xml.sax.saxutils import escape, quoteattr
 
 NAMESPACES = {
     "rsm": "urn:un:unece:uncefact:data:standard:CrossIndustryInvoice:100",
@@ -12,30 +12,49 @@ NAMESPACES = {
     "udt": "urn:un:unece:uncefact:data:standard:UnqualifiedDataType:100",
     "qdt": "urn:un:unece:uncefact:data:standard:QualifiedDataType:100",
 }
-Node = etree._Element | None
+DECLARED = {f"xmlns:{prefix}": name for prefix, name in NAMESPACES.items()}
+HEAD = "<?xml version='1.0' encoding='UTF-8'?>\n"
+# A reader would turn it into a line feed.
+KEPT = {"\r": "&#13;"}
+
+
+class Element(str):
+    """Finished markup; every other text is escaped."""
+
+    __slots__ = ()
+
+
+Node = Element | None
 Content = Node | str | Iterable[Node]
 
 
 def node(tag: str, *content: Content, **attributes: str) -> Node:
     """`ram` is meant where no prefix is given. None when nothing is left inside."""
-    element = empty_node(tag, **attributes)
-    for part in content:
-        _add(element, part)
-    return element if len(element) or element.text else None
+    inside = "".join(map(_markup, content))
+    if not inside:
+        return None
+    name = _name(tag)
+    return Element(f"<{name}{_given(attributes)}>{inside}</{name}>")
 
 
-def empty_node(tag: str, **attributes: str) -> etree._Element:
-    prefix, _, name = tag.rpartition(":")
-    return etree.Element(f"{{{NAMESPACES[prefix or 'ram']}}}{name}", attributes, nsmap=NAMESPACES)
+def empty_node(tag: str) -> Element:
+    return Element(f"<{_name(tag)}/>")
 
 
-def _add(element: etree._Element, part: Content) -> None:
+def _name(tag: str) -> str:
+    return tag if ":" in tag else f"ram:{tag}"
+
+
+def _given(attributes: dict[str, str]) -> str:
+    return "".join(f" {name}={quoteattr(value, KEPT)}" for name, value in attributes.items())
+
+
+def _markup(part: Content) -> str:
+    if isinstance(part, Element):
+        return part
     if isinstance(part, str):
-        element.text = part or None
-    elif isinstance(part, etree._Element):
-        element.append(part)
-    elif part is not None:
-        element.extend([child for child in part if child is not None])
+        return escape(part, KEPT)
+    return "".join(child for child in part if child is not None) if part is not None else ""
 
 
 def day_node(tag: str, day: str | None, unit: str = "udt:DateTimeString") -> Node:
@@ -43,6 +62,5 @@ def day_node(tag: str, day: str | None, unit: str = "udt:DateTimeString") -> Nod
     return node(tag, node(unit, day.replace("-", ""), format="102")) if day else None
 
 
-def serialised(root: etree._Element) -> bytes:
-    etree.cleanup_namespaces(root, keep_ns_prefixes=list(NAMESPACES))
-    return bytes(etree.tostring(root, xml_declaration=True, encoding="UTF-8", pretty_print=True))
+def serialised(root: Element) -> bytes:
+    return (HEAD + root).encode()
