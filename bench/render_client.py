@@ -30,9 +30,7 @@ class RenderClient:
         self._session = session
 
     async def document(self, payload: Payload) -> bytes:
-        job_id = await self.post(payload)
-        await self.finished(job_id)
-        return await self.download(job_id)
+        return await self.download(await self.post(payload), wait="30")
 
     async def post(self, payload: Payload) -> str:
         async with self._session.post("/pdf/jobs", data=json.dumps(payload)) as answer:
@@ -52,8 +50,8 @@ class RenderClient:
                 raise RuntimeError(f"the document failed: {job}")
         raise RuntimeError(f"no document within {DOCUMENT_SECONDS:g} s")
 
-    async def download(self, job_id: str) -> bytes:
-        async with self._session.get(f"/pdf/jobs/{job_id}/download") as answer:
+    async def download(self, job_id: str, wait: str = "0") -> bytes:
+        async with self._session.get(f"/pdf/jobs/{job_id}/download", params={"wait": wait}) as answer:
             data = await answer.read()
         if not data.startswith(b"%PDF"):
             raise RuntimeError(f"the download answered {answer.status}, not a PDF")

@@ -49,7 +49,8 @@ def quire_up(directory: Path, concurrency: int) -> Iterator[QuireUp]:
 def _start(directory: Path, concurrency: int) -> subprocess.Popen[bytes]:
     options = ["--data-dir", str(directory / "data"), "--port", "0", "--ready-file", str(directory / "ready")]
     ours = {
-        "WORKER_CONCURRENCY": str(concurrency),
+        # While one document is filled or stored, another one prints.
+        "WORKER_CONCURRENCY": str(2 * concurrency),
         "QUIRE_RENDER_PAGES": str(concurrency),
         # One token asks for everything here; the limit protects a server from exactly that.
         "QUIRE_RATE_LIMIT_PER_MINUTE": "0",

@@ -23,7 +23,7 @@ from quire.jobs.presentation.routes.webhooks import webhook_routes
 from quire.render import gauge_depth
 from quire.render.infrastructure.jinja.html_builder import JinjaHtmlBuilder
 from quire.render.presentation.routes import pdf_routes, template_routes
-from quire.render.presentation.routes.pdf import UNAVAILABLE as PDF_UNAVAILABLE
+from quire.render.presentation.routes.asking import UNAVAILABLE as PDF_UNAVAILABLE
 from quire.runtime.auth import TenantStore, TokenAuthenticator, TokenStore, UsageRecorder
 from quire.runtime.http import BodyLimitRule, build_http_app, health_routes, tenant_routes, token_routes
 from quire.runtime.settings import Settings

@@ -19,6 +19,7 @@ from playwright.async_api import (
     Page,
     Request,
     Route,
+    ViewportSize,
     WebSocketRoute,
 )
 
@@ -31,6 +32,10 @@ ORIGIN = "https://quire.invalid/"
 FROZEN_WORLD = (Path(__file__).parent / "frozen_world.js").read_text(encoding="utf-8")
 SETTLE = (Path(__file__).parent / "settle.js").read_text(encoding="utf-8")
 HTML_TYPE = "text/html; charset=utf-8"
+# Nobody looks at the screen: a strip as wide as A4 spares painting what is then laid out anew for paper. Scripts may
+# measure the window, so they get one of a usual size.
+STRIP = ViewportSize(width=794, height=16)
+WINDOW = ViewportSize(width=1280, height=720)
 DEPARTURE_SECONDS = 1.0
 # What a document was made of stays in the renderer until it collects its garbage. On its own it waits for some fifty
 # invoices, which are 80 MB; asked after each twentieth it keeps the size it has after the first.
@@ -186,7 +191,11 @@ class PrintPage:
 async def _new_context(browser: Browser, javascript: bool) -> BrowserContext:
     making = asyncio.ensure_future(
         browser.new_context(
-            java_script_enabled=javascript, service_workers="block", accept_downloads=False, locale="en-US"
+            java_script_enabled=javascript,
+            viewport=WINDOW if javascript else STRIP,
+            service_workers="block",
+            accept_downloads=False,
+            locale="en-US",
         )
     )
     try:

@@ -1,4 +1,4 @@
-"""Elements of Cross Industry Invoice documents, as text: it is parsed and checked against the XSD as a whole afterwards.
+"""Elements of Cross Industry Invoice documents, as text: parsed and checked against the XSD as a whole afterwards.
 What has no content does not exist: empty blocks need no conditions."""
 
 from __future__ import annotations

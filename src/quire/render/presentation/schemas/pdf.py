@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
+from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from quire.jobs import JobDetail, JobState
@@ -15,6 +16,7 @@ from quire.render.domain.render_options import RenderOptions
 from quire.render.domain.template_pack import TemplatePack
 
 Line = Annotated[str, Field(max_length=300)]
+Wait = Annotated[float, Query(ge=0, le=30, description="Seconds to wait for the document to be done.")]
 
 
 class OptionsIn(BaseModel):

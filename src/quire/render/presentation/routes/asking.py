@@ -1,0 +1,59 @@
+"""Asking for a document: the job, or the page it would print."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+from fastapi.responses import HTMLResponse, JSONResponse
+
+from quire.jobs import Receipt
+from quire.kernel import UnavailableError
+from quire.render.application.create_pdf_job import create_pdf_job
+from quire.render.application.preview_html import preview_html
+from quire.render.presentation.routes.desk import PdfDesk
+from quire.render.presentation.schemas.pdf import PdfReceipt, PdfRequest
+from quire.runtime.auth import Principal
+from quire.runtime.http import CurrentPrincipal
+
+UNAVAILABLE = "PDF_RENDER_UNAVAILABLE"
+# What a preview or a fallback may do in the reader's browser: show itself.
+INERT = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; sandbox"
+
+
+def add_asking(router: APIRouter, desk: PdfDesk) -> None:
+    @router.post(
+        "/jobs", status_code=202, responses={200: {"model": PdfReceipt, "description": "It exists."}}
+    )
+    async def create_pdf(caller: CurrentPrincipal, document: PdfRequest) -> Response:
+        """202 for a new job, 200 for one that makes the same document. While no renderer lives: 503, or the HTML
+        with `X-Pdf-Fallback: html` where that is configured."""
+        try:
+            return _receipt_answer(await create_pdf_job(desk.render, caller, document.wanted()))
+        except UnavailableError as error:
+            # The database, the broker, the storage or every renderer: to the caller it is all one.
+            return await _without_renderer(desk, caller, document, error)
+
+    @router.post("/preview", response_class=HTMLResponse)
+    async def preview_pdf(caller: CurrentPrincipal, document: PdfRequest) -> Response:
+        """The HTML that would be printed."""
+        return await _page_answer(desk, caller, document)
+
+
+def _receipt_answer(receipt: Receipt) -> Response:
+    body = PdfReceipt(job_id=receipt.job_id, status=receipt.state).model_dump(mode="json")
+    status = 202 if receipt.outcome == "created" else 200
+    return JSONResponse(body, status, {"Location": f"/pdf/jobs/{receipt.job_id}"})
+
+
+async def _without_renderer(
+    desk: PdfDesk, caller: Principal, document: PdfRequest, error: UnavailableError
+) -> Response:
+    if desk.failsafe == "strict":
+        raise UnavailableError(error.detail, code=UNAVAILABLE) from error
+    answer = await _page_answer(desk, caller, document)
+    answer.headers["X-Pdf-Fallback"] = "html"
+    return answer
+
+
+async def _page_answer(desk: PdfDesk, caller: Principal, document: PdfRequest) -> HTMLResponse:
+    page = await preview_html(desk.render, desk.builder, caller, document.wanted())
+    return HTMLResponse(page, headers={"Content-Security-Policy": INERT, "X-Content-Type-Options": "nosniff"})
