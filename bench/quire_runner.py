@@ -21,6 +21,7 @@ from quire.entrypoints.migrate import migrate
 from quire.entrypoints.worker import build_worker
 from quire.jobs import Handler, JobContext, JobRequest, diagnostic_handlers, enqueue_jobs
 from quire.jobs.infrastructure.postgres.lease_store import PostgresLeaseStore
+from quire.runtime.garbage import settle_garbage
 from quire.runtime.settings import Settings, load_settings
 
 KIND = "jobs.noop"
@@ -69,6 +70,7 @@ class Quire(AsyncEngine):
         if self.wiring is None:
             opening = open_wiring(settings_of(self.options), application="quire-bench")
             self.wiring = await self.stack.enter_async_context(opening)
+            settle_garbage()
         return self.wiring
 
     def reset(self) -> None:
@@ -101,7 +103,9 @@ class Quire(AsyncEngine):
         async with opening as wiring:
             leases = TimedLeases(wiring.database, wiring.policies)
             leases.tally = tally
-            await build_worker(dataclasses.replace(wiring, leases=leases), settings).run()
+            worker = build_worker(dataclasses.replace(wiring, leases=leases), settings)
+            settle_garbage()
+            await worker.run()
 
     def handlers(self, tally: Tally) -> list[Handler]:
         hold = bool(self.options.get("hold"))

@@ -81,8 +81,9 @@ def claim_and_complete(batch: int, queue: str) -> str:
         "9": nothing,
     }
     complete = filled(statements["complete_jobs"], arguments)
+    release = filled(statements["release_dependants"], {"1": f"{NOBODY}::text", "2": ":ids"})
     first = filled(claim, {"1": NOBODY, "2": f"ARRAY['{queue}']", "3": str(batch), "4": "60.0"})
-    return f"{first} \\gset\n{complete};\n"
+    return f"{first} \\gset\nBEGIN;\n{complete};\n{release};\nCOMMIT;\n"
 
 
 def aggregated(claim: str) -> str:

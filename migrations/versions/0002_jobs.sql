@@ -46,8 +46,8 @@ CREATE TABLE jobs (
     -- one: those updates stay on their page (HOT), write no index entry and are cleaned up without a vacuum.
     -- That needs room for two more versions of each row on its page.
     fillfactor = 50,
-    autovacuum_vacuum_scale_factor = 0.05,
-    autovacuum_vacuum_threshold = 1000,
+    autovacuum_vacuum_scale_factor = 0.02,
+    autovacuum_vacuum_threshold = 250,
     autovacuum_vacuum_insert_scale_factor = 0.1,
     autovacuum_analyze_scale_factor = 0.05,
     autovacuum_vacuum_cost_delay = 0
@@ -75,7 +75,7 @@ CREATE TABLE job_lanes (
     CONSTRAINT job_lanes_pkey PRIMARY KEY (queue, priority, run_at, job_id)
 ) WITH (
     autovacuum_vacuum_scale_factor = 0.02,
-    autovacuum_vacuum_threshold = 500,
+    autovacuum_vacuum_threshold = 100,
     autovacuum_analyze_scale_factor = 0.1,
     autovacuum_vacuum_cost_delay = 0
 );
@@ -89,7 +89,7 @@ CREATE TABLE job_running (
     tenant_id text NOT NULL
 ) WITH (
     autovacuum_vacuum_scale_factor = 0.02,
-    autovacuum_vacuum_threshold = 500,
+    autovacuum_vacuum_threshold = 100,
     autovacuum_analyze_scale_factor = 0.1,
     autovacuum_vacuum_cost_delay = 0
 );
@@ -108,7 +108,9 @@ CREATE TABLE job_events (
     error_code  text
 ) WITH (autovacuum_vacuum_insert_scale_factor = 0.2, autovacuum_analyze_scale_factor = 0.1);
 CREATE INDEX job_events_job ON job_events (job_id);
-CREATE INDEX job_events_at ON job_events USING brin (at);
+-- Small ranges: only the range that was there from the start, and full ones after a vacuum, are summarised, and an
+-- insert into a summarised range writes its new maximum to WAL.
+CREATE INDEX job_events_at ON job_events USING brin (at) WITH (pages_per_range = 16);
 
 CREATE TABLE job_dependencies (
     job_id     uuid NOT NULL,

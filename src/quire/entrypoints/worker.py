@@ -24,6 +24,7 @@ from quire.jobs.infrastructure.process.child_runner import ProcessGroupRunner
 from quire.jobs.ports.v1.worker_registry import WorkerCard
 from quire.kernel import UnavailableError
 from quire.runtime.database import Database
+from quire.runtime.garbage import settle_garbage
 from quire.runtime.settings import Settings, SettingsError
 from quire.runtime.telemetry import start_metrics_server
 
@@ -104,6 +105,7 @@ async def run_worker(settings: Settings, handlers: Iterable[Handler] | None = No
         ) as engine,
     ):
         worker = build_worker(engine, settings)
+        settle_garbage()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, worker.stop)

@@ -35,7 +35,10 @@ def _is_plain(value: object) -> bool:
         text = repr(value)
         return "." in text and "e" not in text and not text.endswith(".0")
     if kind is dict:
-        return all(type(k) is str and k.isascii() and _is_plain(v) for k, v in value.items())  # type: ignore[attr-defined]
+        for key, inner in value.items():  # type: ignore[attr-defined]
+            if type(key) is not str or not key.isascii() or not _is_plain(inner):
+                return False
+        return True
     return kind is list and all(map(_is_plain, value))  # type: ignore[call-overload]
 
 

@@ -19,6 +19,8 @@ else:
 
 ACQUIRE_TIMEOUT_SECONDS = 10.0
 CONNECT_TIMEOUT_SECONDS = 10.0
+# The rest goes back to the pool, which closes what a rush left over.
+AT_HAND_MAX = 4
 
 # For processes whose few statements all work by key on batches. One plan a statement: parameters teach the planner
 # nothing. Never by reading a table from end to end: a plan made while a queue is empty would stay when it is full.
@@ -61,10 +63,16 @@ class DatabaseUnavailableError(UnavailableError):
 
 
 class Database:
-    """A pool, opened once a process. Statements are autocommit unless inside `transaction()`."""
+    """A pool, opened once a process. Statements are autocommit unless inside `transaction()`.
+
+    A few connections that came back well stay at hand: the pool's own acquire and release cost tasks of their own
+    and as much time as a small statement."""
 
     def __init__(self, pool: asyncpg.Pool[asyncpg.Record]) -> None:
         self._pool = pool
+        self._at_hand: list[Connection] = []
+        self._waiting = 0
+        self._closing = False
 
     @classmethod
     async def open(
@@ -102,6 +110,9 @@ class Database:
         return cls(pool)
 
     async def close(self, timeout_seconds: float = 5.0) -> None:
+        self._closing = True
+        while self._at_hand:
+            await self._pool.release(self._at_hand.pop())
         try:
             await asyncio.wait_for(self._pool.close(), timeout_seconds)
         except TimeoutError:
@@ -111,12 +122,38 @@ class Database:
     async def acquire(self) -> AsyncIterator[Connection]:
         """A connection for one or a few autocommit statements. Lost servers surface as DatabaseUnavailableError."""
         try:
-            async with self._pool.acquire(timeout=ACQUIRE_TIMEOUT_SECONDS) as connection:
+            connection = await self._take()
+            try:
                 yield connection
+            except BaseException:
+                # Its state is unknown (a statement may be under way): the pool finds out.
+                await self._pool.release(connection)
+                raise
+            await self._put_back(connection)
         except UNREACHABLE as error:
             raise DatabaseUnavailableError(f"database: {type(error).__name__}") from error
         except CONTENDED as error:
             raise DatabaseContendedError(f"database: {type(error).__name__}") from error
+
+    async def _take(self) -> Connection:
+        while self._at_hand:
+            connection = self._at_hand.pop()
+            if not connection.is_closed():
+                return connection
+            await self._pool.release(connection)
+        self._waiting += 1
+        try:
+            return await self._pool.acquire(timeout=ACQUIRE_TIMEOUT_SECONDS)
+        finally:
+            self._waiting -= 1
+
+    async def _put_back(self, connection: Connection) -> None:
+        """Who waits is served by the pool; else the connection is kept for the next one."""
+        wanted = not self._waiting and not self._closing and len(self._at_hand) < AT_HAND_MAX
+        if wanted and not connection.is_closed() and not connection.is_in_transaction():
+            self._at_hand.append(connection)
+        else:
+            await self._pool.release(connection)
 
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:

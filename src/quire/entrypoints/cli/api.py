@@ -15,6 +15,7 @@ from fastapi import FastAPI
 
 from quire.entrypoints.api import open_api
 from quire.kernel import QuireError
+from quire.runtime.garbage import settle_garbage
 from quire.runtime.settings import Settings, load_settings
 from quire.runtime.telemetry import configure_telemetry
 
@@ -45,6 +46,7 @@ async def serve_api(settings: Settings) -> None:
     with _bind(settings) as listener:
         url = _url(settings, listener)
         async with open_api(settings, url if not settings.public_url else "") as app:
+            settle_garbage()
             log.info("api_listening", url=url)
             await GracefulServer(_config(app), app.state.release_waiters).serve(sockets=[listener])
     log.info("api_stopped")

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from quire.jobs.application.handler_registry import HandlerRegistry
 from quire.jobs.application.payload_check import check_payload
-from quire.jobs.application.transitions import note_transition
+from quire.jobs.application.transitions import is_watched, note_transition
 from quire.jobs.domain.errors import (
     DependencyHeldError,
     DependencyUnusableError,
@@ -89,9 +89,10 @@ async def enqueue_jobs(
 
 def _note_created(submissions: Sequence[Submission], receipts: Mapping[UUID, Receipt]) -> None:
     for item in submissions:
-        receipt = receipts[item.id]
-        if receipt.outcome == "created" and receipt.job_id == item.id:
-            note_transition(Transition(item.kind, receipt.state))
+        if is_watched(item.kind):
+            receipt = receipts[item.id]
+            if receipt.outcome == "created" and receipt.job_id == item.id:
+                note_transition(Transition(item.kind, receipt.state))
 
 
 def _submission(

@@ -20,6 +20,10 @@ def watch_transitions(kind: str, watcher: Watcher) -> None:
     _WATCHERS[kind] = watcher
 
 
+def is_watched(kind: str) -> bool:
+    return kind in _WATCHERS
+
+
 def note_transition(transition: Transition) -> None:
     watcher = _WATCHERS.get(transition.kind)
     if watcher is not None:

@@ -252,18 +252,17 @@ class Worker:
         parts = self._parts
         context = AttemptContext(running, self.card.id, parts.store, parts.artifacts, parts.children)
         outcome = await execute_job(running, parts.handlers, context)
-        await self._report(running, outcome)
+        if not running.reported:
+            # First the outcome: removing bytes may take long or fail, and until then the lease would be renewed.
+            self._report(running, outcome)
+            if not isinstance(outcome, Succeeded):
+                await self._discard(running)
 
-    async def _report(self, running: RunningJob, outcome: Outcome | None) -> None:
+    def _report(self, running: RunningJob, outcome: Outcome | None) -> None:
         """The slot is free now; the lease is kept until the outcome is written."""
-        if running.reported:
-            return
         running.reported = True
         self._free(running)
-        # First the outcome: removing bytes may take long or fail, and until then the lease would be renewed.
         self._settle(running, outcome)
-        if not isinstance(outcome, Succeeded):
-            await self._discard(running)
 
     def _settle(self, running: RunningJob, outcome: Outcome | None) -> None:
         lease = running.lease
@@ -284,9 +283,7 @@ class Worker:
     def _abandon(self, running: RunningJob) -> None:
         """The handler swallowed its cancellation. Its slot goes on without it, and its result is not wanted."""
         if not running.reported:
-            running.reported = True
-            self._free(running)
-            self._settle(running, outcome_of_stop(running))
+            self._report(running, outcome_of_stop(running))
 
     async def _discard(self, running: RunningJob) -> None:
         if running.artifact is not None:

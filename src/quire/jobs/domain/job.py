@@ -11,9 +11,10 @@ from uuid import UUID
 from quire.jobs.domain.state import JobState
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Submission:
-    """A checked request for one job, ready to be stored."""
+    """A checked request for one job, ready to be stored. Not frozen only because that would triple the cost of making
+    one; nobody changes it."""
 
     id: UUID
     kind: str

@@ -1,4 +1,5 @@
-"""How an attempt ended. The completer writes these; each carries the lease whose fence guards the write."""
+"""How an attempt ended. The completer writes these; each carries the lease whose fence guards the write. Nobody
+changes one; the one that every job makes is not frozen, because that would triple the cost of making it."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from quire.jobs.domain.job import Artifact
 from quire.jobs.domain.lease import Lease
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Succeeded:
     lease: Lease
     duration_ms: int

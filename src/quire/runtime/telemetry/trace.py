@@ -31,9 +31,9 @@ def use_tracer(tracer: otel.Tracer | None) -> None:
 
 
 class Span:
-    """A context manager. `trace_id` is known from the moment it is entered."""
+    """A context manager. Its ids are made when first asked for, and stay."""
 
-    __slots__ = ("_attributes", "_parent", "_reset", "_sdk", "_span_id", "flags", "name", "trace_id")
+    __slots__ = ("_attributes", "_parent", "_reset", "_sdk", "_span_id", "_trace_id", "flags", "name")
 
     def __init__(
         self, name: str, traceparent: str | None, attributes: Mapping[str, Attribute] | None
@@ -43,8 +43,15 @@ class Span:
         self._sdk: otel.Span | None = None
         self._reset: Token[Span | None] | None = None
         self._parent = parse_traceparent(traceparent) or _ids_of(_current.get())
-        self.trace_id, _, self.flags = self._parent or (f"{random.getrandbits(128) or 1:032x}", "", "01")
+        self._trace_id, _, self.flags = self._parent or ("", "", "01")
         self._span_id = ""
+
+    @property
+    def trace_id(self) -> str:
+        """Made when first asked for, as the span's own."""
+        if not self._trace_id:
+            self._trace_id = f"{random.getrandbits(128) or 1:032x}"
+        return self._trace_id
 
     @property
     def span_id(self) -> str:
@@ -83,7 +90,7 @@ class Span:
             self.name, _sdk_context(self._parent), attributes=dict(self._attributes or {})
         )
         made = self._sdk.get_span_context()
-        self.trace_id = otel.format_trace_id(made.trace_id)
+        self._trace_id = otel.format_trace_id(made.trace_id)
         self._span_id = otel.format_span_id(made.span_id)
         self.flags = f"{made.trace_flags:02x}"
 

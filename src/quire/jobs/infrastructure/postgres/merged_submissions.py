@@ -29,6 +29,7 @@ class MergedSubmissionStore(PostgresSubmissionStore):
     def __init__(self, database: Database) -> None:
         super().__init__(database)
         self._parts: list[_Part] = []
+        self._writing = 0
         self._writers: set[asyncio.Task[None]] = set()
 
     async def insert(
@@ -39,17 +40,35 @@ class MergedSubmissionStore(PostgresSubmissionStore):
         )
         if alone:
             return await super().insert(submissions, queued_max=queued_max)
+        if self._writing < WRITERS and not self._parts:
+            return await self._write_own(submissions)
         part = _Part(submissions, asyncio.get_running_loop().create_future())
         self._parts.append(part)
-        if len(self._writers) < WRITERS:
-            task = asyncio.create_task(self._write_all())
-            self._writers.add(task)
-            task.add_done_callback(self._writers.discard)
         return await part.stored
 
+    async def _write_own(self, submissions: Sequence[Submission]) -> frozenset[UUID]:
+        """Nobody to share with: in the caller's own task. Who came meanwhile is written by a task, for this caller
+        has its answer, or may be cancelled."""
+        self._writing += 1
+        try:
+            return await super().insert(submissions)
+        finally:
+            self._writing -= 1
+            if self._parts:
+                self._hand_over()
+
+    def _hand_over(self) -> None:
+        self._writing += 1
+        task = asyncio.create_task(self._write_all())
+        self._writers.add(task)
+        task.add_done_callback(self._writers.discard)
+
     async def _write_all(self) -> None:
-        while self._parts:
-            await self._write(self._take())
+        try:
+            while self._parts:
+                await self._write(self._take())
+        finally:
+            self._writing -= 1
 
     def _take(self) -> list[_Part]:
         taken, size = [], 0

@@ -25,6 +25,8 @@ class PostgresSubmissionStore:
     ) -> frozenset[UUID]:
         if queued_max is None and not any(item.depends_on for item in submissions):
             async with self._database.acquire() as connection:
+                if len(submissions) == 1:
+                    return await self._insert_row(connection, submissions[0])
                 return await self._insert_rows(connection, submissions, {})
         async with self._database.transaction() as connection:
             room = await self._quota_room(connection, submissions, queued_max)
@@ -35,6 +37,26 @@ class PostgresSubmissionStore:
             _refuse_waiting_for_nothing(submissions, stored)
             await self._insert_dependencies(connection, submissions, stored)
         return stored
+
+    async def _insert_row(self, connection: Connection, item: Submission) -> frozenset[UUID]:
+        stored = await connection.fetchval(
+            SQL["insert_job"],
+            item.id,
+            item.kind,
+            item.queue,
+            item.priority,
+            item.tenant_id,
+            item.created_by,
+            item.payload_text,
+            item.job_key,
+            item.run_at,
+            item.traceparent,
+            item.tenant_lane,
+            item.document_id,
+            item.external_ref,
+            item.ttl_seconds,
+        )
+        return frozenset() if stored is None else frozenset((stored,))
 
     async def _insert_rows(
         self, connection: Connection, items: Sequence[Submission], pending: dict[UUID, int]
