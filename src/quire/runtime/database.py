@@ -138,7 +138,7 @@ class Database:
     async def _take(self) -> Connection:
         while self._at_hand:
             connection = self._at_hand.pop()
-            if not connection.is_closed():
+            if _is_usable(connection):
                 return connection
             await self._pool.release(connection)
         self._waiting += 1
@@ -150,7 +150,7 @@ class Database:
     async def _put_back(self, connection: Connection) -> None:
         """Who waits is served by the pool; else the connection is kept for the next one."""
         wanted = not self._waiting and not self._closing and len(self._at_hand) < AT_HAND_MAX
-        if wanted and not connection.is_closed() and not connection.is_in_transaction():
+        if wanted and _is_usable(connection):
             self._at_hand.append(connection)
         else:
             await self._pool.release(connection)
@@ -163,6 +163,14 @@ class Database:
     async def ping(self) -> None:
         async with self.acquire() as connection:
             await connection.execute("SELECT 1")
+
+
+def _is_usable(connection: Connection) -> bool:
+    try:
+        return not connection.is_closed() and not connection.is_in_transaction()
+    except asyncpg.InterfaceError:
+        # The pool has taken it back by itself, because the server ended it.
+        return False
 
 
 async def keep_as_is(connection: asyncpg.Connection[asyncpg.Record]) -> None:
