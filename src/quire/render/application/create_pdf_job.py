@@ -48,6 +48,7 @@ async def create_pdf_job(desk: RenderDesk, caller: Principal, request: DocumentR
         [JobRequest(KIND, job.to_payload())],
         tenant_id=caller.tenant_id,
         created_by=caller.id,
+        often_repeated=True,
     )
     return receipt
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+import asyncpg
+
 from quire.jobs.domain.errors import DependencyHeldError, DependencyUnusableError, TenantQuotaError
 from quire.jobs.domain.job import Submission
 from quire.jobs.domain.state import JobState
@@ -121,10 +123,7 @@ class PostgresSubmissionStore:
     async def holders(self, keys: Sequence[bytes]) -> dict[bytes, KeyHolder]:
         async with self._database.acquire() as connection:
             rows = await connection.fetch(SQL["live_by_key"], keys)
-        return {
-            row["job_key"]: KeyHolder(row["id"], row["job_key"], JobState(row["state"]), row["artifact_key"])
-            for row in rows
-        }
+        return {row["job_key"]: _holder(row) for row in rows}
 
     async def add_interests(self, interests: Sequence[tuple[UUID, str]]) -> frozenset[UUID]:
         async with self._database.acquire() as connection:
@@ -136,6 +135,11 @@ class PostgresSubmissionStore:
     async def expire_vanished(self, job_id: UUID, artifact_key: str, actor: str) -> bool:
         async with self._database.acquire() as connection:
             return await connection.fetchval(SQL["expire_vanished"], job_id, artifact_key, actor) is not None
+
+
+def _holder(row: asyncpg.Record) -> KeyHolder:
+    state = JobState(row["state"])
+    return KeyHolder(row["id"], row["job_key"], state, row["artifact_key"], row["created_by"])
 
 
 def _over_quota(submissions: Sequence[Submission], queued_max: int | None) -> TenantQuotaError:

@@ -19,6 +19,7 @@ class KeyHolder:
     job_key: bytes
     state: JobState
     artifact_key: str | None
+    created_by: str
 
 
 class SubmissionStore(Protocol):
