@@ -407,6 +407,24 @@ async def test_a_browser_is_replaced_after_its_share_of_documents(directory: Pat
     assert len(leaders) == 3
 
 
+async def test_a_browser_that_starts_while_others_are_given_back_is_kept(directory: Path) -> None:
+    """Giving one back puts the list of browsers in order; one that is just starting must not be lost by that: it would
+    print its document, and then run for ever."""
+    printer = ChromiumPrinter(ChromiumOptions(directory=directory, browsers=2, pages_per_browser=1))
+    try:
+        await printer.check()
+        first = asyncio.create_task(printer.print_pdf(request(SENTENCE)))
+        await eventually(lambda: printer.browsers[0].jobs_running == 1)
+        second = asyncio.create_task(printer.print_pdf(request(SENTENCE)))
+        await first
+        await second
+        sessions = [browser.session for browser in printer.browsers]
+        assert len(sessions) == 2
+    finally:
+        await printer.close()
+    assert not any(session.members() for session in sessions)
+
+
 async def test_a_killed_browser_fails_its_document_and_the_next_one_has_another(
     printer: ChromiumPrinter,
 ) -> None:
