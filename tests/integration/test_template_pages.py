@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from pypdf import PdfReader
+from tests.integration.archive_rules import broken_rules
 from tests.integration.printing import complaints_of, fonts_of
 from tests.unit.render.packs import (
     LANGUAGES,
@@ -32,6 +33,11 @@ from quire.render.ports.v1.page_printer import PrintedPdf, PrintRequest
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 BUNDLED = re.compile(r"^[A-Z]{6}\+(Inter|SourceSerif4|JetBrainsMono)-")
+# Four by four pixels, half transparent.
+PICTURE = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAQAAAAECAYAAACp8Z5+AAAAEklEQVR4nGMQaPjQgIwZSB"
+    "cAADKAIAFWNTw2AAAAAElFTkSuQmCC"
+)
 PAGE_LABELS = {"en": "Page {} of {}", "tr": "Sayfa {} / {}", "ru": "Страница {} из {}"}
 
 
@@ -104,8 +110,34 @@ async def test_printed_e_invoice_is_sound_and_the_same_every_time(
         for _ in range(2)
     ]
     assert files[0] == files[1]
+    assert broken_rules(files[0]) == []
     assert complaints_of(files[0], tmp_path) == ""
     assert pages_of(files[0]) == pages_of((await printed(printer, "invoice", data)).data)
+
+
+async def test_invoice_with_pictures_links_and_many_pages_is_an_archive_file_too(
+    printer: ChromiumPrinter,
+) -> None:
+    data = payload("invoice")
+    html = page_document(filled("invoice", data), pack_of("invoice"), RenderOptions())
+    extra = f'<a href="https://example.com/">terms</a><img src="{PICTURE}" style="opacity:0.5;width:5cm">'
+    shadows = '<div style="box-shadow:0 0 9px #0008;filter:blur(2px);break-before:page">×</div>'
+    request = PrintRequest(
+        html=html.replace("</body>", extra + shadows + "</body>"), tagged=True, outline=True
+    )
+    pdf = (await printer.print_pdf(request)).data
+    assert broken_rules(FacturxInvoiceEmbedder().embed(pdf, data, "en16931", "en")) == []
+
+
+async def test_check_of_archive_rules_can_fail(printer: ChromiumPrinter) -> None:
+    data = payload("invoice")
+    plain = (await printed(printer, "invoice", data)).data
+    missing = {"6.1.3 file identifier", "6.2.3 output intent", "6.6.4 version identification"}
+    assert missing <= set(broken_rules(plain))
+    whole = FacturxInvoiceEmbedder().embed(plain, data, "en16931", "en")
+    assert broken_rules(whole.replace(b"/FontFile2", b"/FontFile9")) == ["6.2.11.4 font not embedded"]
+    assert broken_rules(whole.replace(b"/AFRelationship", b"/AFRelationshap")) == ["6.8 file specification"]
+    assert "6.2.10 blend mode" in broken_rules(whole.replace(b"/BM /Normal", b"/BM /Nicely"))
 
 
 async def test_author_and_keywords_of_a_document_reach_the_pdf(
