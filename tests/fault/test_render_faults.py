@@ -238,11 +238,16 @@ async def test_without_a_renderer_documents_are_refused_or_shown_within_a_second
 ) -> None:
     worker = yard.start()
     async with api_of(yard, dsn) as strict, api_of(yard, dsn, PDF_FAILSAFE="degrade") as lenient:
-        await accepts(strict, page("before"))
+        printed = await accepts(strict, page("before"))
+        await ended(strict, printed)
         await accepts(lenient, page("before too"))
         worker.kill()
         await asyncio.sleep(1.0)  # the promised second
         await expect_outage(strict, lenient, page("during"))
+        again = await strict.post("/pdf/jobs", json=page("before"))
+        assert (again.status_code, again.json()["job_id"]) == (200, str(printed)), (
+            "what is done needs no renderer"
+        )
         yard.start()
         job_id = await accepts(strict, page("after"))
         assert (await ended(strict, job_id))["status"] == "succeeded"

@@ -33,6 +33,7 @@ from quire.render.domain.errors import (
 )
 from quire.render.infrastructure.chromium import ChromiumOptions, ChromiumPrinter
 from quire.render.infrastructure.chromium.font_set import font_files
+from quire.render.infrastructure.chromium.launch_script import NICENESS
 from quire.render.ports.v1.page_printer import Asset, PrintRequest
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -405,6 +406,13 @@ async def test_a_browser_is_replaced_after_its_share_of_documents(directory: Pat
     finally:
         await printer.close()
     assert len(leaders) == 3
+
+
+async def test_every_process_of_a_browser_steps_back_behind_who_asks(printer: ChromiumPrinter) -> None:
+    await printer.check()
+    members = printer.browsers[0].session.members()
+    stepped_back = min(19, os.getpriority(os.PRIO_PROCESS, 0) + NICENESS)
+    assert {os.getpriority(os.PRIO_PROCESS, pid) for pid in members} == {stepped_back}
 
 
 async def test_a_browser_that_starts_while_others_are_given_back_is_kept(directory: Path) -> None:

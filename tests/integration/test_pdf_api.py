@@ -132,6 +132,12 @@ def test_unfinished_document_is_not_there_yet_and_a_deleted_one_never_will_be(
     assert ann.get(f"/pdf/jobs/{job_id}").json()["download_url"] is None
 
 
+def test_download_may_wait_for_its_document(ann: httpx.Client) -> None:
+    answer = ann.get(f"/pdf/jobs/{submit(ann, document('waited for'))}/download", params={"wait": 30})
+    assert (answer.status_code, answer.content[:4]) == (200, b"%PDF")
+    assert ann.get(f"/pdf/jobs/{uuid4()}/download", params={"wait": 30}).status_code == 404
+
+
 def test_failed_document_answers_with_its_error_and_may_be_asked_for_again(ann: httpx.Client) -> None:
     job = ended(ann, submit(ann, rejected_document("fails")))
     assert (job["status"], job["attempt"]) == ("failed", 1)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+import zxingcpp
 from pypdf import PdfReader
 from tests.integration.archive_rules import broken_rules
 from tests.integration.printing import complaints_of, fonts_of
@@ -138,6 +139,27 @@ async def test_check_of_archive_rules_can_fail(printer: ChromiumPrinter) -> None
     assert broken_rules(whole.replace(b"/FontFile2", b"/FontFile9")) == ["6.2.11.4 font not embedded"]
     assert broken_rules(whole.replace(b"/AFRelationship", b"/AFRelationshap")) == ["6.8 file specification"]
     assert "6.2.10 blend mode" in broken_rules(whole.replace(b"/BM /Normal", b"/BM /Nicely"))
+
+
+async def test_printed_payment_code_reads_as_its_text(printer: ChromiumPrinter) -> None:
+    """In every language: other letters are other bytes in the code."""
+    for language in ("en", "ru"):
+        data = payload("invoice", language)
+        pdf = (await printed(printer, "invoice", data)).data
+        (code,) = zxingcpp.read_barcodes(scanned(pdf))
+        text = code.bytes.decode()
+        assert (
+            text.startswith("BCD\n002\n1\nSCT\n") if language == "en" else text == data["payment"]["qr_text"]
+        )
+
+
+def scanned(pdf: bytes) -> memoryview:
+    """The first page as a scanner sees it."""
+    command = ["pdftoppm", "-r", "200", "-gray", "-singlefile", "-"]
+    picture = subprocess.run(command, input=pdf, capture_output=True, check=True).stdout
+    _, size, _, pixels = picture.split(b"\n", 3)
+    width, height = map(int, size.split())
+    return memoryview(pixels).cast("B", shape=[height, width])
 
 
 async def test_author_and_keywords_of_a_document_reach_the_pdf(

@@ -15,7 +15,7 @@ from quire.render.infrastructure.chromium.account import Account
 
 TOOLS = ("unshare", "setpriv")
 # Printing takes all the processor there is; whoever only asks for a document should not feel it.
-NICENESS = 10
+NICENESS = 5
 
 
 def isolation_command(account: Account) -> list[str]:
@@ -50,14 +50,12 @@ for argument do
     set -- "$@" "$argument"
 done
 ulimit -c 0
-# Sessions are weighed against each other, and processes only inside one: both have to step back. Where the kernel
-# knows no such groups, or lets nobody in, the second is enough or must be.
+# Sessions are weighed against each other and processes inside one: where the kernel does both, both step back.
 {{ echo {NICENESS} >/proc/self/autogroup; }} 2>/dev/null || true
-renice -n {NICENESS} -p $$ >/dev/null 2>&1 || true
 # At once and whole, or not at all: without the directory there is no worker either.
 echo $$ >{pid}.new
 mv {pid}.new {pid}
-exec {shlex.join([*isolation_command(account), str(executable)])} "$@"
+exec nice -n {NICENESS} {shlex.join([*isolation_command(account), str(executable)])} "$@"
 """,
         encoding="utf-8",
     )
