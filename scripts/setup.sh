@@ -48,6 +48,7 @@ missing_packages() {
     if [ "$FLAVOUR" = dev ]; then
         command -v qpdf >/dev/null || echo qpdf
         command -v pdftotext >/dev/null || echo poppler-utils
+        command -v ip >/dev/null || echo iproute2
     fi
     if ! python=$(find_python); then
         echo python3 python3-venv
