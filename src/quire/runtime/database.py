@@ -61,6 +61,9 @@ CONTENDED = (
     asyncpg.LockNotAvailableError,
 )
 
+# The server answers and does not let us in: a changed password, a missing database, no line in pg_hba.conf.
+REFUSED = (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError)
+
 
 class DatabaseContendedError(UnavailableError):
     code = "DATABASE_CONTENDED"
@@ -70,6 +73,14 @@ class DatabaseContendedError(UnavailableError):
 class DatabaseUnavailableError(UnavailableError):
     code = "DATABASE_UNAVAILABLE"
     title = "The database cannot be reached"
+
+
+class DatabaseRefusedError(UnavailableError):
+    """A person has to change the login, the database or its rules."""
+
+    code = "DATABASE_REFUSED"
+    title = "The database refused our login"
+    retryable = False
 
 
 class Database:
@@ -112,6 +123,8 @@ class Database:
             )
         except UNREACHABLE as error:
             raise DatabaseUnavailableError(f"cannot connect: {type(error).__name__}") from error
+        except REFUSED as error:
+            raise DatabaseRefusedError(f"cannot connect: {type(error).__name__}") from error
         return cls(pool)
 
     async def close(self, timeout_seconds: float = 5.0) -> None:
@@ -130,6 +143,8 @@ class Database:
             raise DatabaseUnavailableError(f"database: {type(error).__name__}") from error
         except CONTENDED as error:
             raise DatabaseContendedError(f"database: {type(error).__name__}") from error
+        except REFUSED as error:
+            raise DatabaseRefusedError(f"database: {type(error).__name__}") from error
 
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
