@@ -44,15 +44,15 @@ async def test_accepted_jobs_are_each_done_once_although_nobody_polls(
     any_broker: BrokerUnderTest, dsn: str, tmp_path: Path
 ) -> None:
     record = Record()
-    async with office(any_broker, dsn, tmp_path, record.handler) as engine:
-        async with (
-            worker(any_broker, dsn, tmp_path, [record.handler]),
-            worker(any_broker, dsn, tmp_path, [record.handler]),
-        ):
-            one = await enqueue(engine, *numbered(1))
-            await ended(engine, one[0].job_id, seconds=PATIENCE_SECONDS)
-            many = await enqueue(engine, *numbered(40, first=1))
-            jobs = await ended(engine, *(receipt.job_id for receipt in many), seconds=PATIENCE_SECONDS)
+    async with (
+        office(any_broker, dsn, tmp_path, record.handler) as engine,
+        worker(any_broker, dsn, tmp_path, [record.handler]),
+        worker(any_broker, dsn, tmp_path, [record.handler]),
+    ):
+        one = await enqueue(engine, *numbered(1))
+        await ended(engine, one[0].job_id, seconds=PATIENCE_SECONDS)
+        many = await enqueue(engine, *numbered(40, first=1))
+        jobs = await ended(engine, *(receipt.job_id for receipt in many), seconds=PATIENCE_SECONDS)
     assert {job.state for job in jobs} == {"succeeded"}
     assert sorted(map(str, record.numbers)) == sorted(map(str, range(41)))
 
@@ -91,10 +91,12 @@ async def test_a_concurrency_cap_holds_for_jobs_that_messages_name(
     any_broker: BrokerUnderTest, dsn: str, tmp_path: Path
 ) -> None:
     record = Record(seconds=0.05)
-    async with office(any_broker, dsn, tmp_path, record.handler) as engine:
-        async with worker(any_broker, dsn, tmp_path, [record.handler], WORKER_CONCURRENCY=20):
-            receipts = await enqueue(engine, *numbered(12, queue="narrow"))
-            await ended(engine, *(receipt.job_id for receipt in receipts), seconds=PATIENCE_SECONDS)
+    async with (
+        office(any_broker, dsn, tmp_path, record.handler) as engine,
+        worker(any_broker, dsn, tmp_path, [record.handler], WORKER_CONCURRENCY=20),
+    ):
+        receipts = await enqueue(engine, *numbered(12, queue="narrow"))
+        await ended(engine, *(receipt.job_id for receipt in receipts), seconds=PATIENCE_SECONDS)
     assert record.most_at_once <= 4
     assert len(record.numbers) == 12
 
