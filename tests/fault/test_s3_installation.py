@@ -46,6 +46,11 @@ def bucket_server() -> Iterator[S3Server]:
             server.stop()
 
 
+def outside(server: S3Server) -> str:
+    """By the name that clients use; processes use the address."""
+    return server.endpoint.replace("127.0.0.1", "localhost")
+
+
 @pytest.fixture
 def max_crashes() -> int:
     return 100
@@ -58,7 +63,8 @@ def site(
     """Each test has a prefix of its own in the one bucket."""
     for name, value in bucket_server.environment().items():
         monkeypatch.setenv(name, value)
-    names = {"QUIRE_STORAGE_URL": bucket_server.url(BUCKET, prefix=tmp_path.name)}
+    url = f"{bucket_server.url(BUCKET, prefix=tmp_path.name)}&public={outside(bucket_server)}"
+    names = {"QUIRE_STORAGE_URL": url}
     site = Site(dsn, tmp_path / "site", max_crashes, names)
     retries = yaml.safe_load((site.config_dir / "retries.yaml").read_text())
     # An outage here is short, and so is the patience of a test.
@@ -117,7 +123,7 @@ async def test_document_is_printed_into_the_bucket_and_fetched_from_it_by_a_pres
     job = await ended(http, str(job_id))
     assert job["state"] == "succeeded", job
     url = job["artifact"]["download_url"]
-    assert url.startswith(bucket_server.endpoint)
+    assert url.startswith(outside(bucket_server))
     async with httpx.AsyncClient(timeout=60) as stranger:
         fetched = await stranger.get(url)
         assert (await stranger.get(url.replace("Signature=", "Signature=0"))).status_code == 403

@@ -51,7 +51,8 @@ class Settings(BaseSettings):
     storage_url: str = Field(
         "file:data/storage",
         alias="QUIRE_STORAGE_URL",
-        description="`file:PATH` or `s3://bucket?endpoint=URL&region=R`; S3 keys come from the AWS_* names.",
+        description="`file:PATH` or `s3://bucket?endpoint=URL&public=URL&region=R&prefix=P` (public: where clients "
+        "reach it, for presigned URLs); S3 keys come from the AWS_* names.",
     )
     data_dir: Path = Field(
         Path("data"), alias="QUIRE_DATA_DIR", description="Directory of everything `quire up` keeps."
