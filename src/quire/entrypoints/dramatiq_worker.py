@@ -5,6 +5,7 @@ in each process."""
 from __future__ import annotations
 
 import dramatiq
+from dramatiq.brokers.stub import StubBroker
 
 from quire.entrypoints.brokers import broker_scheme, broker_url
 from quire.entrypoints.engine import read_policies
@@ -17,7 +18,7 @@ from quire.jobs.infrastructure.dramatiq.message_form import (
     queue_at_broker,
 )
 from quire.jobs.infrastructure.dramatiq.metrics import DramatiqMetrics
-from quire.runtime.settings import Settings, SettingsError, load_settings
+from quire.runtime.settings import Settings, load_settings
 
 DRAMATIQ_SCHEMES = ("redis", "rediss", "amqp", "amqps")
 
@@ -40,10 +41,19 @@ class WorkerBeside(dramatiq.Middleware):
             self.worker.join()
 
 
+class Refusal(dramatiq.Middleware):
+    """Ends Dramatiq's process before it works, not whoever merely imports this module."""
+
+    def after_process_boot(self, broker: dramatiq.Broker) -> None:
+        raise SystemExit("QUIRE_BROKER_URL: Dramatiq works with redis:// and amqp://")
+
+
 def _open(settings: Settings) -> tuple[dramatiq.Broker, WorkerBeside]:
-    if broker_scheme(settings) not in DRAMATIQ_SCHEMES:
-        raise SettingsError("QUIRE_BROKER_URL: Dramatiq works with redis:// and amqp://")
     beside = WorkerBeside(settings)
+    if broker_scheme(settings) not in DRAMATIQ_SCHEMES:
+        refusing = StubBroker(middleware=[Refusal()])
+        refusing.declare_queue(QUEUE_PREFIX)
+        return refusing, beside
     # Two of Dramatiq's own are left out on purpose: retries and time limits are the job's, not the message's.
     broker = open_dramatiq(
         broker_url(settings), [DramatiqMetrics(), beside, dramatiq.middleware.CurrentMessage()]

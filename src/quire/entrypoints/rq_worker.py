@@ -12,14 +12,12 @@ from quire.entrypoints.brokers import broker_scheme, broker_url
 from quire.entrypoints.engine import read_policies
 from quire.entrypoints.worker_thread import WorkerThread
 from quire.jobs.infrastructure.rq.message_form import QUEUE_PREFIX, SERIALIZER, from_rq, queue_at_broker
-from quire.kernel import UnavailableError
 from quire.runtime.settings import Settings, SettingsError, load_settings
 
 
-def _redis_url(settings: Settings) -> str:
-    if not broker_scheme(settings).startswith("rq+"):
-        raise SettingsError("QUIRE_BROKER_URL: RQ works with rq+redis://")
-    return broker_url(settings).removeprefix("rq+")
+def _redis_url(settings: Settings) -> str | None:
+    """None where the worker will refuse to start; whoever merely imports this module must not be stopped."""
+    return broker_url(settings).removeprefix("rq+") if broker_scheme(settings).startswith("rq+") else None
 
 
 def _queues(settings: Settings) -> list[str]:
@@ -40,9 +38,7 @@ def deliver(_job_id: str) -> None:
     """Called by RQ. Returns as soon as the worker beside has the job's id."""
     job = get_current_job()
     if _worker is None or job is None:
-        raise UnavailableError(
-            "start RQ with -w quire.entrypoints.rq_worker.QuireWorker", code="WORKER_MISSING"
-        )
+        raise RuntimeError("start RQ with -w quire.entrypoints.rq_worker.QuireWorker")
     _worker.inbox.offer(from_rq(job))
 
 
@@ -51,6 +47,8 @@ class QuireWorker(SimpleWorker):
     the worker beside, with its own limits."""
 
     def __init__(self, queues: Any, *arguments: Any, **named: Any) -> None:
+        if REDIS_URL is None:
+            raise SettingsError("QUIRE_BROKER_URL: RQ works with rq+redis://")
         super().__init__(queues, *arguments, **{**named, "serializer": SERIALIZER})
         for queue in self.queues:
             queue.serializer = self.serializer
