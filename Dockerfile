@@ -24,9 +24,10 @@ FROM debian:bookworm-slim
 # hadolint ignore=DL3008
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
-        ca-certificates python3 util-linux chromium chromium-headless-shell \
+        ca-certificates python3 util-linux chromium chromium-headless-shell libatomic1 \
     && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --uid 10001 --user-group --home-dir /var/lib/quire --create-home quire
+    && useradd --no-log-init --uid 10001 --user-group --home-dir /var/lib/quire --create-home \
+        --shell /usr/sbin/nologin quire
 COPY --from=build /opt/quire /opt/quire
 ENV PATH=/opt/quire/bin:/usr/bin:/bin PYTHONUNBUFFERED=1 QUIRE_HOST=0.0.0.0 QUIRE_DATA_DIR=/var/lib/quire
 USER 10001:10001

@@ -46,7 +46,7 @@ missing_packages() {
     [ -e /etc/ssl/certs/ca-certificates.crt ] || echo ca-certificates
     command -v setpriv >/dev/null || echo util-linux
     # The browser's driver is linked with it, and a minimal system has no compiler that would bring it along.
-    compgen -G '/usr/lib/*/libatomic.so.1' >/dev/null || echo libatomic1
+    compgen -G '/usr/lib*/libatomic.so.1' >/dev/null || compgen -G '/usr/lib/*/libatomic.so.1' >/dev/null || echo libatomic1
     if [ "$FLAVOUR" = dev ]; then
         command -v qpdf >/dev/null || echo qpdf
         command -v pdftotext >/dev/null || echo poppler-utils
