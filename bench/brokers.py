@@ -6,38 +6,55 @@ The same no-op work, one worker process each, in turn, round after round. Every 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from bench.arena import OUR_MODULE, Arena, Contestant
+from pydantic import SecretStr
+
+from bench.arena import OUR_MODULE, Arena, Contestant, database_name
 from bench.field import FULL, QUICK, Field, Scale
 from bench.measures.pickup import quantile, waits_ms
-from bench.measures.throughput import jobs_per_second
+from bench.measures.throughput import START_SECONDS, jobs_per_second
+from bench.quire_runner import settings_of
 from bench.report import Row, publish
 from bench.servers import end_on_sigterm, postgres, rabbitmq, redis
+from quire.runtime.settings import Settings
+
+RQ_MODULE = "quire.entrypoints.rq_worker"
 
 
 @dataclasses.dataclass(frozen=True)
 class Pair:
-    """Ours on a broker and the engine that has the broker to itself; `bar` is for jobs a second."""
+    """Ours on a broker and the engine that has the broker to itself; `bar` is for jobs a second. `command`: how that
+    engine's own command line starts a worker of ours."""
 
     ours: Contestant
     peer: Contestant
     bar: float
+    command: tuple[str, ...]
 
 
 def pairs_on(redis_url: str, rabbitmq_url: str) -> list[Pair]:
     threads = {"threads": 16}
+    dramatiq = ("dramatiq", "quire.entrypoints.dramatiq_worker", "--processes", "1", "--threads", "16")
+    rq = ("rq.cli", "worker", "-c", RQ_MODULE, "-w", f"{RQ_MODULE}.QuireWorker", "--quiet")
     return [
-        Pair(ours("redis", redis_url), peer("Dramatiq/Redis", "dramatiq", threads), 0.5),
+        Pair(ours("redis", redis_url), peer("Dramatiq/Redis", "dramatiq", threads), 0.5, dramatiq),
         Pair(
             ours("rabbitmq", rabbitmq_url),
             peer("Dramatiq/RabbitMQ", "dramatiq_rabbitmq", {**threads, "rabbitmq": rabbitmq_url}),
             0.5,
+            dramatiq,
         ),
-        Pair(ours("rq", f"rq+{redis_url}"), peer("RQ/Redis", "rq", {}), 1.0),
+        Pair(ours("rq", f"rq+{redis_url}"), peer("RQ/Redis", "rq", {}), 1.0, rq),
     ]
 
 
@@ -52,7 +69,54 @@ def peer(name: str, module: str, options: dict[str, object]) -> Contestant:
 def throughput(field: Field, pairs: Sequence[Pair]) -> list[Row]:
     scale = field.scale
     rates = field.medians(lambda one: jobs_per_second(field.arena, one, scale.jobs, scale.window_seconds))
-    return rows("no-op jobs/s", rates, pairs, barred=True)
+    own = {pair.ours.name: statistics.median(own_rates(field, pair)) for pair in pairs}
+    return [
+        *rows("no-op jobs/s", rates, pairs, barred=True),
+        *rows("no-op jobs/s by its command line", {**rates, **own}, pairs, barred=True),
+    ]
+
+
+def own_rates(field: Field, pair: Pair) -> list[float]:
+    return [own_rate(field, pair) for _ in range(field.scale.rounds)]
+
+
+def own_rate(field: Field, pair: Pair) -> float:
+    """From the first claim to the last completion, by the database's clock; what starts the process is not counted."""
+    with field.arena.producer(pair.ours) as producer:
+        producer.ask("batches", count=field.scale.jobs)
+        with own_worker(field, pair):
+            producer.ask("await_finished", timeout=START_SECONDS)
+        sql = "SELECT count(*) / extract(epoch FROM max(finished_at) - min(started_at))::float8 FROM jobs"
+        return float(field.arena.execute(sql, database_name(pair.ours))[0][0])
+
+
+@contextlib.contextmanager
+def own_worker(field: Field, pair: Pair) -> Iterator[None]:
+    with tempfile.TemporaryDirectory() as directory:
+        names = environment_of(settings_of({**pair.ours.options, "dsn": field.arena.dsn(pair.ours)}))
+        process = subprocess.Popen(
+            [sys.executable, "-m", *pair.command],
+            env={**os.environ, **names},
+            cwd=directory,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            yield
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def environment_of(settings: Settings) -> dict[str, str]:
+    """The settings of the bench's own worker, as another process reads them."""
+    given = {name: getattr(settings, name) for name in settings.model_fields_set}
+    shown = {
+        name: value.get_secret_value() if isinstance(value, SecretStr) else value
+        for name, value in given.items()
+    }
+    return {str(Settings.model_fields[name].alias): str(value) for name, value in shown.items()}
 
 
 def accepted(field: Field, pairs: Sequence[Pair]) -> list[Row]:

@@ -81,16 +81,17 @@ async def enqueue_jobs(
     submissions = [_submission(intake, r, tenant_id, created_by, traceparent, public_only) for r in requests]
     await _admit(intake, submissions, tenant_id)
     receipts = await _store(intake, submissions)
-    created = [item for item in submissions if _is_new(receipts[item.id], item)]
-    if created:
-        intake.broker.announce(WORK, created)
-    for item in created:
-        note_transition(Transition(item.kind, receipts[item.id].state))
+    if any(receipt.outcome == "created" for receipt in receipts.values()):
+        intake.broker.announce(WORK, [item for item in submissions if receipts[item.id].job_id == item.id])
+    _note_created(submissions, receipts)
     return [receipts[submission.id] for submission in submissions]
 
 
-def _is_new(receipt: Receipt, submission: Submission) -> bool:
-    return receipt.outcome == "created" and receipt.job_id == submission.id
+def _note_created(submissions: Sequence[Submission], receipts: Mapping[UUID, Receipt]) -> None:
+    for item in submissions:
+        receipt = receipts[item.id]
+        if receipt.outcome == "created" and receipt.job_id == item.id:
+            note_transition(Transition(item.kind, receipt.state))
 
 
 def _submission(

@@ -19,7 +19,7 @@ from quire.jobs.ports.v1.messenger import Letterbox
 # Messages that one thread may have fetched and not yet handed over.
 PREFETCH = 16
 # The longest pause of a Redis consumer between two looks at an empty queue.
-IDLE_MS = 50
+IDLE_MS = 100
 # A message is given back to other workers when there was no room for it in this time.
 PATIENCE_SECONDS = 2.0
 RECONNECT_SECONDS = 0.5
