@@ -30,7 +30,7 @@ from quire.jobs.application.message_broker import MessageBroker
 from quire.jobs.domain.errors import BrokerUnavailableError
 from quire.jobs.ports.v1.messenger import Message
 from quire.runtime.settings import load_settings
-from quire.runtime.telemetry import start_span
+from quire.runtime.telemetry import REGISTRY, start_span
 
 PATIENCE_SECONDS = 30.0
 KIND = "test.record"
@@ -228,6 +228,25 @@ async def test_a_messenger_without_its_server_says_so_at_once(message_system: Br
             await asyncio.wait_for(asyncio.to_thread(call), 10)
 
 
+async def test_nothing_stays_at_the_broker_when_all_work_is_done(
+    message_system: BrokerUnderTest, dsn: str, tmp_path: Path
+) -> None:
+    """Not even after a worker was too busy for what it had fetched."""
+    record = Record(seconds=0.3)
+    before = _dramatiq_messages()
+    async with office(message_system, dsn, tmp_path, record.handler) as engine:
+        async with (
+            worker(message_system, dsn, tmp_path, [record.handler], WORKER_CONCURRENCY=1),
+            worker(message_system, dsn, tmp_path, [record.handler], WORKER_CONCURRENCY=4),
+        ):
+            receipts = await enqueue(engine, *numbered(20))
+            await ended(engine, *(receipt.job_id for receipt in receipts), seconds=PATIENCE_SECONDS)
+            await until(lambda: _holds(engine.broker, 0), PATIENCE_SECONDS)
+        assert message_system.raw_messages("default") == []
+    if message_system.name.startswith("dramatiq"):
+        assert _dramatiq_messages() >= before + 20
+
+
 # --- a broker that is down
 
 
@@ -272,6 +291,11 @@ async def test_work_accepted_without_the_broker_is_delivered_when_it_is_back(
             await ended(engine, *(receipt.job_id for receipt in receipts), seconds=PATIENCE_SECONDS)
         finally:
             absent.server.stop()
+
+
+def _dramatiq_messages() -> float:
+    labels = {"queue_name": "quire.default", "actor_name": "quire.deliver"}
+    return REGISTRY.get_sample_value("dramatiq_messages_total", labels) or 0.0
 
 
 async def _holds(broker: object, count: int) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import structlog
 import uvloop
 
+from quire.entrypoints.departure import run_and_leave
 from quire.entrypoints.worker import run_worker
 from quire.jobs.application.inbox import Inbox
 from quire.runtime.settings import Settings
@@ -53,7 +54,8 @@ class WorkerThread:
     def _main(self) -> None:
         exporter = configure_telemetry(self._settings, process="worker")
         try:
-            uvloop.run(run_worker(self._settings, inbox=self.inbox, stopped_by=self._stopped_by))
+            work = run_worker(self._settings, inbox=self.inbox, stopped_by=self._stopped_by)
+            uvloop.run(run_and_leave(work))
         except BaseException:
             # The program around us would go on consuming messages that nobody works on.
             log.exception("worker_thread_died")

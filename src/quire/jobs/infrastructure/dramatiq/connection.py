@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Sequence
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import dramatiq
@@ -25,17 +26,24 @@ AMQP_LIMITS = {
 
 
 def open_dramatiq(url: str, middleware: Sequence[dramatiq.Middleware]) -> dramatiq.Broker:
-    """`redis://`, `rediss://`, `amqp://` or `amqps://`. Connects with the first call, not here."""
+    """`redis://`, `rediss://`, `amqp://` or `amqps://`, of these several nodes with `;` between. Connects with the first call, not here."""
     if urlsplit(url).scheme in ("amqp", "amqps"):
-        return RabbitmqBroker(url=_limited(url), middleware=list(middleware))
+        nodes = [_limited(node) for node in url.split(";")]
+        return RabbitmqBroker(url=nodes if len(nodes) > 1 else nodes[0], middleware=list(middleware))
     return RedisBroker(client=open_redis(url), middleware=list(middleware))  # type: ignore[no-untyped-call]
 
 
 def knock(broker: dramatiq.Broker) -> None:
     """OSError when nobody listens. pika finds that out, too, but leaves sockets behind each time."""
     if isinstance(broker, RabbitmqBroker):
-        address = (broker.parameters.host, broker.parameters.port)
-        socket.create_connection(address, timeout=TIMEOUT_SECONDS).close()
+        nodes: Any = broker.parameters
+        for place, node in enumerate(several := nodes if isinstance(nodes, list) else [nodes], 1):
+            try:
+                socket.create_connection((node.host, node.port), timeout=TIMEOUT_SECONDS).close()
+                return
+            except OSError:
+                if place == len(several):
+                    raise
 
 
 def _limited(url: str) -> str:

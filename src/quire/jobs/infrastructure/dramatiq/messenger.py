@@ -61,6 +61,8 @@ class RedisMessenger:
             # Dramatiq asks the server once how much Lua can unpack, and a pipeline has no answers.
             self._broker._max_unpack_size()  # type: ignore[no-untyped-call]
             writer = RedisBroker(client=pipeline, middleware=[])  # type: ignore[no-untyped-call]
+            # Redis remembers every id it has heard of, as a worker that may die.
+            writer.broker_id = self._broker.broker_id
             for message in messages:
                 writer.enqueue(to_dramatiq(message))
             pipeline.execute()

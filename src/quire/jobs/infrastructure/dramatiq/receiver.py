@@ -94,9 +94,14 @@ def _close_own_connection(broker: dramatiq.Broker) -> None:
 
 
 def _give_back(consumer: dramatiq.Consumer, message: MessageProxy | None) -> None:
-    """RabbitMQ takes back what a closing consumer held; Redis must be told."""
-    if message is not None:
-        consumer.requeue([message])
+    """With all that was fetched with it. RabbitMQ takes back what a closing consumer held; Redis must be told, or it
+    keeps them for this process as long as it lives."""
+    held = []
+    while message is not None:
+        held.append(message)
+        message = next(consumer)
+    if held:
+        consumer.requeue(held)
 
 
 class DramatiqReception:

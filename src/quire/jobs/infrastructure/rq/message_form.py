@@ -21,6 +21,8 @@ KEEP_NOTHING_SECONDS = 0
 # A message that failed has nothing to tell later: its job is in the database.
 KEEP_FAILED_SECONDS = 3600
 NO_LIMIT = -1
+# A worker that dies with messages it had popped leaves their bodies behind; a job that waits longer gets another one.
+MESSAGE_SECONDS = 86400
 
 
 def queue_at_broker(queue: str) -> str:
@@ -33,6 +35,7 @@ def to_rq(message: Message) -> EnqueueData:
         args=(str(message.job_id),),
         meta={} if message.traceparent is None else {"traceparent": message.traceparent},
         timeout=NO_LIMIT,
+        ttl=MESSAGE_SECONDS,
         result_ttl=KEEP_NOTHING_SECONDS,
         failure_ttl=KEEP_FAILED_SECONDS,
         description="",
