@@ -26,7 +26,8 @@ AMQP_LIMITS = {
 
 
 def open_dramatiq(url: str, middleware: Sequence[dramatiq.Middleware]) -> dramatiq.Broker:
-    """`redis://`, `rediss://`, `amqp://` or `amqps://`, of these several nodes with `;` between. Connects with the first call, not here."""
+    """`redis://`, `rediss://`, `amqp://` or `amqps://`; several nodes of RabbitMQ with `;` between them. Connects with
+    the first call, not here."""
     if urlsplit(url).scheme in ("amqp", "amqps"):
         nodes = [_limited(node) for node in url.split(";")]
         return RabbitmqBroker(url=nodes if len(nodes) > 1 else nodes[0], middleware=list(middleware))
@@ -35,15 +36,23 @@ def open_dramatiq(url: str, middleware: Sequence[dramatiq.Middleware]) -> dramat
 
 def knock(broker: dramatiq.Broker) -> None:
     """OSError when nobody listens. pika finds that out, too, but leaves sockets behind each time."""
-    if isinstance(broker, RabbitmqBroker):
-        nodes: Any = broker.parameters
-        for place, node in enumerate(several := nodes if isinstance(nodes, list) else [nodes], 1):
-            try:
-                socket.create_connection((node.host, node.port), timeout=TIMEOUT_SECONDS).close()
-                return
-            except OSError:
-                if place == len(several):
-                    raise
+    failure: OSError | None = None
+    for host, port in _addresses(broker):
+        try:
+            socket.create_connection((host, port), timeout=TIMEOUT_SECONDS).close()
+            return
+        except OSError as error:
+            failure = error
+    if failure is not None:
+        raise failure
+
+
+def _addresses(broker: dramatiq.Broker) -> list[tuple[str, int]]:
+    """None for Redis, whose client needs no such care."""
+    if not isinstance(broker, RabbitmqBroker):
+        return []
+    nodes: Any = broker.parameters
+    return [(node.host, node.port) for node in (nodes if isinstance(nodes, list) else [nodes])]
 
 
 def _limited(url: str) -> str:
