@@ -30,14 +30,22 @@ class OlderRelease:
 def older_release(root: Path) -> OlderRelease:
     """Either way it calls itself VERSION, so that a test can tell who is who."""
     root.mkdir()
+    from_history = _unpack_history(root)
+    if not from_history:
+        for part in PARTS:
+            shutil.copytree(REPOSITORY / part, root / part, ignore=shutil.ignore_patterns("__pycache__"))
+    package = root / "src" / "quire" / "__init__.py"
+    package.write_text(f'{package.read_text()}\n__version__ = "{VERSION}"\n')
+    return OlderRelease(root, from_history)
+
+
+def _unpack_history(root: Path) -> bool:
+    """False without git, without a repository, and in a clone that does not reach so far back."""
+    if shutil.which("git") is None:
+        return False
     archive = subprocess.run(
         ["git", "archive", COMMIT, *PARTS], cwd=REPOSITORY, capture_output=True, check=False
     )
     if archive.returncode == 0:
         subprocess.run(["tar", "-x"], cwd=root, input=archive.stdout, check=True)
-    else:
-        for part in PARTS:
-            shutil.copytree(REPOSITORY / part, root / part, ignore=shutil.ignore_patterns("__pycache__"))
-    package = root / "src" / "quire" / "__init__.py"
-    package.write_text(f'{package.read_text()}\n__version__ = "{VERSION}"\n')
-    return OlderRelease(root, from_history=archive.returncode == 0)
+    return archive.returncode == 0
