@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import redis
+import rq
 from tests.broker_servers import RabbitServer, RedisServer
 from tests.broker_servers import rabbit_server as rabbit_server
 from tests.fault.auditor import Auditor, all_ended
@@ -73,6 +75,20 @@ async def test_every_job_ends_once_while_workers_and_their_broker_die(place: Bro
 @pytest.mark.soak
 async def test_every_job_ends_once_through_a_long_series_of_deaths(place: BrokerSite) -> None:
     await hurt_and_audit(place, SOAK_ROUNDS, SOAK_JOBS)
+
+
+@pytest.mark.parametrize("place", ["rq-redis"], indirect=True)
+async def test_rqs_worker_calls_no_function_but_ours(place: BrokerSite) -> None:
+    forbidden = place.site.root / "made-by-a-message"
+    assert isinstance(place.server, RedisServer)
+    with redis.Redis.from_url(place.server.url) as client:
+        rq.Queue("quire.default", connection=client, serializer="json").enqueue("os.mkdir", str(forbidden))
+    async with place.site.engine() as engine:
+        worker = place.start_own()
+        await worker.said("message_not_ours", within_seconds=60)
+        (job_id,) = await enqueue(engine, JobRequest("jobs.noop", {}))
+        await each_reaches(engine, [job_id], lambda job: job.state == "succeeded", "a success")
+    assert not forbidden.exists()
 
 
 async def test_a_worker_of_another_command_line_stops_as_quire_worker_does(place: BrokerSite) -> None:

@@ -6,13 +6,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from rq import SimpleWorker, get_current_job
+import structlog
+from rq import Queue, SimpleWorker, get_current_job
+from rq.job import Job
 
 from quire.entrypoints.brokers import broker_scheme, broker_url
 from quire.entrypoints.engine import read_policies
 from quire.entrypoints.worker_thread import WorkerThread
-from quire.jobs.infrastructure.rq.message_form import QUEUE_PREFIX, SERIALIZER, from_rq, queue_at_broker
+from quire.jobs.infrastructure.rq.message_form import (
+    FUNCTION,
+    QUEUE_PREFIX,
+    SERIALIZER,
+    from_rq,
+    queue_at_broker,
+)
 from quire.runtime.settings import Settings, SettingsError, load_settings
+
+log = structlog.get_logger(__name__)
 
 
 def _redis_url(settings: Settings) -> str | None:
@@ -63,6 +73,18 @@ class QuireWorker(SimpleWorker):
         finally:
             _worker.stop()
             _worker.join()
+
+    def execute_job(self, job: Job, queue: Queue) -> None:
+        """RQ calls whatever function a message names; whoever may write to Redis could name any."""
+        try:
+            is_ours = job.func_name == FUNCTION
+        except Exception:
+            is_ours = False
+        if is_ours:
+            super().execute_job(job, queue)
+        else:
+            log.warning("message_not_ours", queue=queue.name)
+            job.delete(remove_from_queue=False)
 
     def handle_warm_shutdown_request(self) -> None:
         """A message that waits for room must not hold the shutdown up."""
