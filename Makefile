@@ -1,6 +1,6 @@
 # Two commands on a fresh Debian or Ubuntu: `make up` and `make test`. `make help` shows the rest.
 .DEFAULT_GOAL := help
-.PHONY: help setup up demo doctor test check bench fmt openapi clean
+.PHONY: help setup up demo doctor test check soak bench fmt openapi clean
 BIN := .venv/bin
 # Extra arguments: make up ARGS="--port 0 --workers 2"
 ARGS ?=
@@ -31,6 +31,9 @@ check: setup ## Everything CI runs: format, lint, types, imports, all tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2 --dist loadfile $(ARGS)
+
+soak: setup ## The long fault runs that check leaves out
+	$(BIN)/pytest -m soak $(ARGS)
 
 bench: setup ## Measure the engine against its targets
 	$(BIN)/python -m bench.jobs $(ARGS)

@@ -20,6 +20,7 @@ from quire.entrypoints.engine import open_engine as open_wiring
 from quire.entrypoints.migrate import migrate
 from quire.entrypoints.worker import build_worker
 from quire.jobs import Handler, JobContext, JobRequest, diagnostic_handlers, enqueue_jobs
+from quire.jobs.application.message_broker import MessageBroker
 from quire.jobs.infrastructure.postgres.lease_store import PostgresLeaseStore
 from quire.runtime.garbage import settle_garbage
 from quire.runtime.settings import Settings, load_settings
@@ -47,6 +48,7 @@ def settings_of(options: Options) -> Settings:
         WORKER_CONCURRENCY=batch,
         WORKER_COMPLETION_BATCH=batch,
         WORKER_LEASE_TTL_SEC=float(options.get("lease", 60)),
+        QUIRE_BROKER_URL=options.get("broker", "postgres://"),
     )
 
 
@@ -58,6 +60,10 @@ class TimedLeases(PostgresLeaseStore):
     async def claim(self, worker_id: UUID, *arguments: Any, **named: Any) -> Any:
         self.tally.begin()
         return await super().claim(worker_id, *arguments, **named)
+
+    async def claim_named(self, worker_id: UUID, *arguments: Any, **named: Any) -> Any:
+        self.tally.begin()
+        return await super().claim_named(worker_id, *arguments, **named)
 
 
 class Quire(AsyncEngine):
@@ -83,6 +89,17 @@ class Quire(AsyncEngine):
     async def enqueue_many(self, numbers: Sequence[int]) -> None:
         requests = [JobRequest(KIND, {"number": number, "sent_at": 0}) for number in numbers]
         await enqueue_jobs((await self.opened()).intake, requests, tenant_id=WHO, created_by=WHO)
+
+    def batches(self, numbers: Sequence[int]) -> float:
+        seconds = super().batches(numbers)
+        self.run(self._settle())
+        return seconds
+
+    async def _settle(self) -> None:
+        """A full store has all its messages, too, before a worker is let at it."""
+        broker = (await self.opened()).broker
+        if isinstance(broker, MessageBroker) and broker._publisher is not None:
+            await broker._publisher
 
     def unfinished(self) -> int:
         return self.run(self._unfinished())

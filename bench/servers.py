@@ -1,4 +1,4 @@
-"""Real servers for one bench run: Postgres and Redis on loopback, both syncing to disk before they answer."""
+"""Real servers for one bench run: Postgres, Redis and RabbitMQ on loopback, syncing to disk before they answer."""
 
 from __future__ import annotations
 
@@ -63,6 +63,20 @@ def redis() -> Iterator[str]:
         finally:
             process.terminate()
             process.wait()
+
+
+@contextlib.contextmanager
+def rabbitmq() -> Iterator[str]:
+    """Its queues are durable and its messages persistent; it is started as the tests start it."""
+    from tests.broker_servers import RabbitServer
+
+    with scratch("rabbitmq") as directory:
+        server = RabbitServer(directory)
+        try:
+            server.start()
+            yield server.url
+        finally:
+            server.stop()
 
 
 def redis_program() -> str:

@@ -45,9 +45,15 @@ missing_packages() {
     local python
     [ -e /etc/ssl/certs/ca-certificates.crt ] || echo ca-certificates
     command -v setpriv >/dev/null || echo util-linux
+    # The browser's driver is linked with it, and a minimal system has no compiler that would bring it along.
+    compgen -G '/usr/lib*/libatomic.so.1' >/dev/null || compgen -G '/usr/lib/*/libatomic.so.1' >/dev/null || echo libatomic1
     if [ "$FLAVOUR" = dev ]; then
         command -v qpdf >/dev/null || echo qpdf
         command -v pdftotext >/dev/null || echo poppler-utils
+        command -v redis-server >/dev/null || echo redis-server
+        # Its program is not on the PATH of an ordinary user.
+        [ -x /usr/lib/rabbitmq/bin/rabbitmq-server ] || echo rabbitmq-server
+        command -v ip >/dev/null || echo iproute2
     fi
     if ! python=$(find_python); then
         echo python3 python3-venv

@@ -31,6 +31,7 @@ class S3Server:
     endpoint: str
     process: subprocess.Popen[bytes]
     ports: tuple[int, ...]
+    directory: Path
     access_key: str = ACCESS_KEY
     secret_key: str = SECRET_KEY
 
@@ -48,10 +49,18 @@ class S3Server:
             for left in Path("/tmp").glob(f"seaweedfs-*-{port}.sock"):
                 left.unlink(missing_ok=True)
 
+    def started_again(self) -> S3Server:
+        """After `stop`: on the same data and ports."""
+        return _start(self.directory, self.ports)
+
 
 def start_s3_server(directory: Path) -> S3Server:
-    ports = _free_ports(8)
-    with (directory / "server.log").open("wb") as log:
+    (directory / "data").mkdir()
+    return _start(directory, tuple(_free_ports(8)))
+
+
+def _start(directory: Path, ports: tuple[int, ...]) -> S3Server:
+    with (directory / "server.log").open("ab") as log:
         process = subprocess.Popen(
             _command(directory, ports),
             cwd=directory,
@@ -61,7 +70,7 @@ def start_s3_server(directory: Path) -> S3Server:
             stdout=log,
             stderr=log,
         )
-    server = S3Server(f"http://127.0.0.1:{ports[0]}", process, tuple(ports))
+    server = S3Server(f"http://127.0.0.1:{ports[0]}", process, ports, directory)
     try:
         _wait_until_ready(server, directory)
     except BaseException:
@@ -70,8 +79,7 @@ def start_s3_server(directory: Path) -> S3Server:
     return server
 
 
-def _command(directory: Path, ports: list[int]) -> list[str]:
-    (directory / "data").mkdir()
+def _command(directory: Path, ports: tuple[int, ...]) -> list[str]:
     identity = {
         "name": "quire",
         "credentials": [{"accessKey": ACCESS_KEY, "secretKey": SECRET_KEY}],

@@ -36,9 +36,10 @@ class Report:
 
 
 class Auditor:
-    """Reads everything once, after the last job ended, and collects findings instead of stopping at the first."""
+    """Reads everything once, after the last job ended, and collects findings instead of stopping at the first.
+    `storage_dir`: None where storage is no directory."""
 
-    def __init__(self, engine: Engine, storage_dir: Path, accepted: Collection[UUID]) -> None:
+    def __init__(self, engine: Engine, storage_dir: Path | None, accepted: Collection[UUID]) -> None:
         self._engine = engine
         self._storage_dir = storage_dir
         self._accepted = accepted
@@ -210,8 +211,9 @@ class Auditor:
             self._note(key, "stray bytes")
         for key in known - stored:
             self._note(key, "no bytes in storage")
-        for path in (self._storage_dir / "incoming").iterdir():
-            self._note(path.name, "a half-written file")
+        if self._storage_dir is not None:
+            for path in (self._storage_dir / "incoming").iterdir():
+                self._note(path.name, "a half-written file")
 
 
 async def stored_keys(engine: Engine) -> list[str]:

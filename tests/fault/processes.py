@@ -30,7 +30,7 @@ class WorkerProcess:
         with log.open("ab") as output:
             self._process = subprocess.Popen(
                 [sys.executable, *arguments],
-                env={**site.process_environment(extra), "PYTHONPATH": _python_path()},
+                env={"PYTHONPATH": _python_path(), **site.process_environment(extra)},
                 # Not the developer's .env file.
                 cwd=site.root,
                 stdin=subprocess.DEVNULL,

@@ -37,6 +37,12 @@ async def test_an_empty_database_reaches_the_newest_version_and_stays_there(empt
     assert await migrate(empty_dsn) == head_revision()
 
 
+async def test_options_of_the_driver_in_the_address_are_understood(empty_dsn: str) -> None:
+    """As a server behind TLS needs them; this one has none."""
+    url = f"{empty_dsn}?sslmode=prefer&application_name=upgrade"
+    assert await migrate(url) == head_revision()
+
+
 async def test_starters_that_migrate_together_do_not_collide(empty_dsn: str) -> None:
     reached = await asyncio.gather(*(migrate(empty_dsn) for _ in range(4)))
     assert set(reached) == {head_revision()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import platform
 import shutil
 import sys
@@ -11,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from quire.entrypoints.brokers import broker_name, open_messenger
 from quire.entrypoints.dsn import find_dsn
 from quire.entrypoints.engine import read_policies
 from quire.entrypoints.home import Home
@@ -18,9 +20,9 @@ from quire.entrypoints.migrate import applied_revision, head_revision
 from quire.entrypoints.render import can_print, open_templates
 from quire.kernel import QuireError
 from quire.render.infrastructure.chromium import ChromiumOptions, ChromiumPrinter
-from quire.runtime.database import Connection, Database
+from quire.runtime.database import Connection, Database, DatabaseRefusedError
 from quire.runtime.settings import Settings
-from quire.runtime.storage import open_storage, prove_storage
+from quire.runtime.storage import StorageRefusedError, StorageUnavailableError, open_storage, prove_storage
 
 Status = Literal["ok", "warn", "fail"]
 
@@ -47,7 +49,7 @@ class Finding:
 async def examine(settings: Settings) -> list[Finding]:
     findings = [check_python(), check_disk(settings.data_dir), check_config(settings)]
     findings += [finding async for finding in _check_database(settings)]
-    findings.append(await check_storage(settings))
+    findings += [await check_broker(settings), await check_storage(settings)]
     findings += [check_templates(settings), await check_browser(settings)]
     return findings
 
@@ -75,16 +77,44 @@ def check_config(settings: Settings) -> Finding:
     return Finding("config", "ok", f"of {settings.config_dir or 'this release'}")
 
 
+async def check_broker(settings: Settings) -> Finding:
+    """A broker that wakes workers without Postgres; Postgres itself is looked at above."""
+    try:
+        messenger = open_messenger(settings)
+        if messenger is None:
+            return Finding("broker", "ok", "Postgres wakes workers")
+        await asyncio.to_thread(messenger.ping)
+        await asyncio.to_thread(messenger.close)
+    except QuireError as error:
+        fix = "start it, or correct QUIRE_BROKER_URL; meanwhile jobs run at the workers' next poll"
+        return Finding("broker", "fail", f"{error.code}: {error.detail}", fix)
+    return Finding("broker", "ok", f"{broker_name(settings)} answers")
+
+
 async def check_storage(settings: Settings) -> Finding:
     settings = _with_home_storage(settings)
+    in_bucket = settings.storage_url.startswith("s3:")
     try:
         async with open_storage(settings) as storage:
-            proof = await prove_storage(storage)
+            # A bucket is not made here: a mistyped name would become one.
+            proof = await prove_storage(storage, make=not in_bucket)
     except QuireError as error:
-        fix = "check QUIRE_STORAGE_URL, its permissions and free space"
+        fix = _bucket_fix(error) if in_bucket else "check QUIRE_STORAGE_URL, its permissions and free space"
         return Finding("storage", "fail", f"{error.code}: {error.detail}", fix)
     detail = f"put {proof.put_ms} ms, get {proof.get_ms} ms, delete {proof.delete_ms} ms"
     return Finding("storage", "ok", detail)
+
+
+def _bucket_fix(error: QuireError) -> str:
+    if isinstance(error, StorageRefusedError):
+        return (
+            "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, what they may do in the bucket, and the clock"
+        )
+    if "NoSuchBucket" in error.detail:
+        return "the bucket is missing: create it, or start `quire api` once with credentials that may"
+    if isinstance(error, StorageUnavailableError):
+        return "the S3 server does not answer: check the endpoint of QUIRE_STORAGE_URL, and that it runs"
+    return "check QUIRE_STORAGE_URL and the AWS_* names"
 
 
 def check_templates(settings: Settings) -> Finding:
@@ -117,8 +147,7 @@ async def _check_database(settings: Settings) -> AsyncIterator[Finding]:
     try:
         database = await Database.open(find_dsn(settings), pool_max=2, application="quire-doctor")
     except QuireError as error:
-        fix = "start `quire up`, or set DATABASE_URL to a Postgres that runs"
-        yield Finding("database", "fail", f"{error.code}: {error.detail}", fix)
+        yield Finding("database", "fail", f"{error.code}: {error.detail}", _database_fix(error))
         return
     try:
         async with database.acquire() as connection:
@@ -131,6 +160,12 @@ async def _check_database(settings: Settings) -> AsyncIterator[Finding]:
                 yield await check_workers(connection)
     finally:
         await database.close()
+
+
+def _database_fix(error: QuireError) -> str:
+    if isinstance(error, DatabaseRefusedError):
+        return "check role, password and database name of DATABASE_URL, and the server's pg_hba.conf"
+    return "start `quire up`, or set DATABASE_URL to a Postgres that runs and is reachable from here"
 
 
 async def check_version(connection: Connection) -> Finding:

@@ -6,11 +6,13 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
+from quire.entrypoints.brokers import open_broker
 from quire.entrypoints.dsn import find_dsn
 from quire.entrypoints.shipped import shipped_dir
 from quire.jobs import (
     Admission,
     AdmitAll,
+    Broker,
     Handler,
     HandlerRegistry,
     Intake,
@@ -19,8 +21,8 @@ from quire.jobs import (
     load_policies,
     watch_transitions,
 )
+from quire.jobs.application.inbox import Inbox
 from quire.jobs.infrastructure.postgres.artifact_store import StoredArtifacts
-from quire.jobs.infrastructure.postgres.broker import PostgresBroker
 from quire.jobs.infrastructure.postgres.expiry_store import PostgresExpiryStore
 from quire.jobs.infrastructure.postgres.integration_gate import PostgresIntegrationGate
 from quire.jobs.infrastructure.postgres.job_board import PostgresJobBoard
@@ -31,7 +33,7 @@ from quire.jobs.infrastructure.postgres.worker_registry import PostgresWorkerReg
 from quire.render import KIND as RENDER_KIND
 from quire.render import accepting_handler, count_transition
 from quire.runtime.database import Database
-from quire.runtime.settings import Settings, SettingsError
+from quire.runtime.settings import Settings
 from quire.runtime.storage import StorageBackend, UrlSigner, open_storage
 
 
@@ -45,7 +47,7 @@ class Engine:
     storage: StorageBackend
     policies: Policies
     handlers: HandlerRegistry
-    broker: PostgresBroker
+    broker: Broker
     submissions: MergedSubmissionStore
     leases: PostgresLeaseStore
     board: PostgresJobBoard
@@ -76,8 +78,10 @@ async def open_engine(
     handlers: Iterable[Handler] | None = None,
     admission: Admission | None = None,
     by_key: bool = False,
+    inbox: Inbox | None = None,
 ) -> AsyncIterator[Engine]:
-    """Opens database and storage and builds the parts; the caller starts the broker if it wants to be woken."""
+    """Opens database and storage and builds the parts; the caller starts the broker if it wants to be woken.
+    `inbox`: where another program's consumer, not ours, puts what messages name."""
     policies = read_policies(settings)
     dsn = find_dsn(settings)
     async with AsyncExitStack() as stack:
@@ -103,6 +107,7 @@ async def open_engine(
             dsn,
             admission=admission or AdmitAll(),
             intake_database=intake,
+            inbox=inbox,
         )
         stack.push_async_callback(engine.broker.close)
         await engine.board.register_policies(policies)
@@ -131,9 +136,10 @@ def build_engine(
     *,
     admission: Admission,
     intake_database: Database | None = None,
+    inbox: Inbox | None = None,
 ) -> Engine:
     listen_dsn = settings.listen_database_url.get_secret_value() or dsn
-    broker = _broker(settings, database, listen_dsn)
+    broker = open_broker(settings, database, listen_dsn, inbox)
     submissions = MergedSubmissionStore(intake_database or database)
     registry = PostgresWorkerRegistry(database)
     artifacts = StoredArtifacts(database, storage)
@@ -155,11 +161,3 @@ def build_engine(
         expiry=PostgresExpiryStore(database),
         intake=Intake(submissions, artifacts, registry, broker, admission, handlers, policies),
     )
-
-
-def _broker(settings: Settings, database: Database, listen_dsn: str) -> PostgresBroker:
-    """Who wakes workers, by the scheme of QUIRE_BROKER_URL."""
-    scheme = settings.broker_url.partition(":")[0]
-    if scheme not in ("postgres", "postgresql"):
-        raise SettingsError(f"QUIRE_BROKER_URL: no broker for {scheme}://; postgres:// is the one there is")
-    return PostgresBroker(database, listen_dsn, poll_only=settings.poll_only)

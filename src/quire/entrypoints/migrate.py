@@ -57,10 +57,14 @@ def open_engine(dsn: str) -> AsyncEngine:
     from sqlalchemy import NullPool
     from sqlalchemy.ext.asyncio import create_async_engine
 
-    scheme, _, rest = dsn.partition("://")
-    if scheme not in ("postgres", "postgresql"):
+    if dsn.partition("://")[0] not in ("postgres", "postgresql"):
         raise DatabaseUnavailableError("DATABASE_URL must begin with postgresql://")
-    return create_async_engine(f"postgresql+asyncpg://{rest}", poolclass=NullPool)
+
+    async def connect() -> asyncpg.Connection[asyncpg.Record]:
+        """The driver reads the DSN as it does everywhere else; SQLAlchemy knows no sslmode."""
+        return await asyncpg.connect(dsn, timeout=CONNECT_TIMEOUT_SECONDS)
+
+    return create_async_engine("postgresql+asyncpg://", async_creator=connect, poolclass=NullPool)
 
 
 def _upgrade(connection: sqlalchemy.Connection, revision: str) -> str:

@@ -6,16 +6,18 @@ import asyncio
 import os
 import signal
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from uuid import uuid4
 
 import structlog
 
 import quire
+from quire.entrypoints.brokers import republisher_running
 from quire.entrypoints.engine import Engine, open_engine
 from quire.entrypoints.render import servable_queues, worker_handlers
 from quire.entrypoints.webhooks import courier_running
 from quire.jobs import Handler, Worker, WorkerOptions, WorkerParts
+from quire.jobs.application.inbox import Inbox
 from quire.jobs.application.rescue_jobs import rescue_jobs
 from quire.jobs.application.running_job import RunningJob
 from quire.jobs.infrastructure.postgres.integration_gate import PostgresIntegrationGate
@@ -93,8 +95,20 @@ async def _ready(worker: Worker) -> None:
         raise UnavailableError("the worker has not polled lately", code="WORKER_STALLED")
 
 
-async def run_worker(settings: Settings, handlers: Iterable[Handler] | None = None) -> None:
-    """Until SIGTERM or SIGINT; a second one does not wait for running jobs. `handlers`: instead of the shipped."""
+def stop_on_signals(stop: Callable[[], None]) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop)
+
+
+async def run_worker(
+    settings: Settings,
+    handlers: Iterable[Handler] | None = None,
+    *,
+    inbox: Inbox | None = None,
+    stopped_by: Callable[[Callable[[], None]], None] = stop_on_signals,
+) -> None:
+    """Until SIGTERM or SIGINT; a second one does not wait for running jobs. `handlers`: instead of the shipped.
+    A program that is a worker of something else brings the `inbox` it fills, and its own way to stop."""
     async with (
         worker_handlers(settings) as shipped,
         open_engine(
@@ -102,18 +116,20 @@ async def run_worker(settings: Settings, handlers: Iterable[Handler] | None = No
             application="quire-worker",
             handlers=shipped if handlers is None else handlers,
             by_key=True,
+            inbox=inbox,
         ) as engine,
     ):
         worker = build_worker(engine, settings)
         settle_garbage()
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, worker.stop)
+        stopped_by(worker.stop)
         server = await start_metrics_server(settings, lambda: _ready(worker))
         if server is not None:
             log.info("metrics_listening", port=server.port)
         try:
-            async with courier_running(engine, settings, worker.stop):
+            async with (
+                courier_running(engine, settings, worker.stop),
+                republisher_running(engine, settings, worker.stop),
+            ):
                 await worker.run()
         finally:
             if server is not None:

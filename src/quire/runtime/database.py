@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import socket
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import asyncpg
 
@@ -18,9 +19,20 @@ else:
     Connection = asyncpg.pool.PoolConnectionProxy
 
 ACQUIRE_TIMEOUT_SECONDS = 10.0
-CONNECT_TIMEOUT_SECONDS = 10.0
+CONNECT_TIMEOUT_SECONDS = 5.0
 # The rest goes back to the pool, which closes what a rush left over.
 AT_HAND_MAX = 4
+
+# A peer that says nothing, not even that it received, for this long is gone: both ends close the connection. A cut
+# network sends no word of it, and the system's own patience is a quarter of an hour, or hours where nothing is sent.
+SILENCE_SECONDS = 5.0
+_IDLE_SECONDS, _PROBE_SECONDS = 3, 1
+# For the server's end; it frees the locks of whoever was cut off in a transaction. Every connection of ours asks so.
+NOTICE_SILENCE = {
+    "tcp_keepalives_idle": str(_IDLE_SECONDS),
+    "tcp_keepalives_interval": str(_PROBE_SECONDS),
+    "tcp_user_timeout": str(int(SILENCE_SECONDS * 1000)),
+}
 
 # For processes whose few statements all work by key on batches. One plan a statement: parameters teach the planner
 # nothing. Never by reading a table from end to end: a plan made while a queue is empty would stay when it is full.
@@ -51,6 +63,9 @@ CONTENDED = (
     asyncpg.LockNotAvailableError,
 )
 
+# The server answers and does not let us in: a changed password, a missing database, no line in pg_hba.conf.
+REFUSED = (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError)
+
 
 class DatabaseContendedError(UnavailableError):
     code = "DATABASE_CONTENDED"
@@ -60,6 +75,14 @@ class DatabaseContendedError(UnavailableError):
 class DatabaseUnavailableError(UnavailableError):
     code = "DATABASE_UNAVAILABLE"
     title = "The database cannot be reached"
+
+
+class DatabaseRefusedError(UnavailableError):
+    """A person has to change the login, the database or its rules."""
+
+    code = "DATABASE_REFUSED"
+    title = "The database refused our login"
+    retryable = False
 
 
 class Database:
@@ -102,11 +125,14 @@ class Database:
                     "idle_in_transaction_session_timeout": "30s",
                     # A JIT compile costs more than any statement here takes.
                     "jit": "off",
+                    **NOTICE_SILENCE,
                     **(BY_KEY if by_key else {}),
                 },
             )
         except UNREACHABLE as error:
             raise DatabaseUnavailableError(f"cannot connect: {type(error).__name__}") from error
+        except REFUSED as error:
+            raise DatabaseRefusedError(f"cannot connect: {type(error).__name__}") from error
         return cls(pool)
 
     async def close(self, timeout_seconds: float = 5.0) -> None:
@@ -134,6 +160,8 @@ class Database:
             raise DatabaseUnavailableError(f"database: {type(error).__name__}") from error
         except CONTENDED as error:
             raise DatabaseContendedError(f"database: {type(error).__name__}") from error
+        except REFUSED as error:
+            raise DatabaseRefusedError(f"database: {type(error).__name__}") from error
 
     async def _take(self) -> Connection:
         while self._at_hand:
@@ -178,5 +206,18 @@ async def keep_as_is(connection: asyncpg.Connection[asyncpg.Record]) -> None:
 
 
 async def prepare_connection(connection: asyncpg.Connection[asyncpg.Record]) -> None:
-    """JSON columns travel as Python values; also used by the listener's and heartbeat's own connections."""
+    """JSON columns travel as Python values, and silence is noticed. Also for connections outside a pool."""
+    notice_silence(connection)
     await connection.set_type_codec("jsonb", encoder=json.dumps, decoder=json.loads, schema="pg_catalog")
+
+
+def notice_silence(connection: asyncpg.Connection[asyncpg.Record]) -> None:
+    """For our end; the driver has no setting for it."""
+    transport: Any = connection._transport  # type: ignore[attr-defined]
+    link = transport.get_extra_info("socket")
+    if link is None or link.family == socket.AF_UNIX:
+        return
+    link.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    link.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _IDLE_SECONDS)
+    link.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _PROBE_SECONDS)
+    link.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(SILENCE_SECONDS * 1000))

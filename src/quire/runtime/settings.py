@@ -32,13 +32,27 @@ class Settings(BaseSettings):
         alias="QUIRE_LISTEN_DATABASE_URL",
         description="Direct DSN for LISTEN when DATABASE_URL goes through a pooler. Empty: DATABASE_URL.",
     )
-    broker_url: str = Field(
-        "postgres://", alias="QUIRE_BROKER_URL", description="Who wakes workers: `postgres://`."
+    broker_url: SecretStr = Field(
+        SecretStr("postgres://"),
+        alias="QUIRE_BROKER_URL",
+        description="Who wakes workers: `postgres://`, `redis://` or `amqp://` (Dramatiq), `rq+redis://` (RQ).",
+    )
+    broker_required: bool | None = Field(
+        None,
+        alias="QUIRE_BROKER_REQUIRED",
+        description="Refuse work while the broker is down, instead of sending its message later. Empty: for RQ only.",
+    )
+    republish_seconds: float = Field(
+        5.0,
+        gt=0,
+        alias="QUIRE_REPUBLISH_SEC",
+        description="A job that waits longer than this unclaimed gets its message sent again.",
     )
     storage_url: str = Field(
         "file:data/storage",
         alias="QUIRE_STORAGE_URL",
-        description="`file:PATH` or `s3://bucket?endpoint=URL&region=R`; S3 keys come from the AWS_* names.",
+        description="`file:PATH` or `s3://bucket?endpoint=URL&public=URL&region=R&prefix=P` (public: where clients "
+        "reach it, for presigned URLs); S3 keys come from the AWS_* names.",
     )
     data_dir: Path = Field(
         Path("data"), alias="QUIRE_DATA_DIR", description="Directory of everything `quire up` keeps."

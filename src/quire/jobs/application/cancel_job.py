@@ -18,5 +18,5 @@ async def cancel_job(board: JobBoard, broker: Broker, caller: Principal, job_id:
     if outcome is None:
         raise JobNotFoundError(f"no job {job_id}")
     if outcome in _NEWS:
-        broker.announce(_NEWS[outcome], [job_id])
+        broker.announce(_NEWS[outcome])
     return outcome

@@ -31,5 +31,5 @@ async def decide_problem(
     await chosen.apply(problem, caller.id)
     if chosen.name in _MOVES:
         note_transition(Transition(problem.task_type, _MOVES[chosen.name]))
-    broker.announce(chosen.announces, [problem.job_id])
+    broker.announce(chosen.announces)
     return await show_problem(problems, caller, problem_id)

@@ -86,7 +86,7 @@ async def enqueue_jobs(
     await _admit(intake, submissions, tenant_id)
     receipts = await _store(intake, submissions)
     if any(receipt.outcome == "created" for receipt in receipts.values()):
-        intake.broker.announce(WORK, [receipt.job_id for receipt in receipts.values()])
+        intake.broker.announce(WORK, [item for item in submissions if receipts[item.id].job_id == item.id])
     _note_created(submissions, receipts)
     return [receipts[submission.id] for submission in submissions]
 

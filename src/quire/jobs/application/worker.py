@@ -12,7 +12,7 @@ from uuid import UUID
 
 import structlog
 
-from quire.jobs.application import metrics
+from quire.jobs.application import broker_metrics, metrics
 from quire.jobs.application.attempt_context import AttemptContext
 from quire.jobs.application.completer import Completer
 from quire.jobs.application.execute_job import execute_job, outcome_of_stop
@@ -33,7 +33,7 @@ from quire.jobs.ports.v1.broker import CANCEL, ENDED, WORK, Broker
 from quire.jobs.ports.v1.child_runner import ChildRunner
 from quire.jobs.ports.v1.expiry_store import ExpiryStore
 from quire.jobs.ports.v1.integration_gate import IntegrationGate
-from quire.jobs.ports.v1.lease_store import LeaseRenewer, LeaseStore
+from quire.jobs.ports.v1.lease_store import Claim, LeaseRenewer, LeaseStore
 from quire.jobs.ports.v1.worker_registry import WorkerCard, WorkerRegistry
 from quire.kernel import QuireError
 
@@ -119,6 +119,7 @@ class Worker:
         parts, options = self._parts, self._options
         await self._register()
         parts.broker.subscribe(WORK, self._wake.set)
+        parts.broker.serve(self.card.queues)
         parts.broker.subscribe(CANCEL, self._heartbeat.poke)
         await parts.broker.start()
         self._heartbeat.start()
@@ -176,13 +177,12 @@ class Worker:
         while not self._stopping.is_set():
             self._wake.clear()
             room = self._room()
+            named = self._parts.broker.take(max(0, room))
             if room <= 0:
                 await self._wait(self._options.poll_seconds)
                 continue
             try:
-                claim = await self._parts.store.claim(
-                    self.card.id, self._queues, room, self.card.lease_seconds
-                )
+                claim = await self._claim(named, room)
             except QuireError as error:
                 pause = min(5.0, max(0.25, pause * 2))
                 log.warning("claim_failed", error_code=error.code, pause_seconds=pause)
@@ -192,11 +192,23 @@ class Worker:
             self._claimed_lately_at = time.monotonic()
             metrics.JOBS_CLAIMED.inc(len(claim.leases))
             self._take(claim.leases)
-            if len(claim.leases) < room:
+            if len(claim.leases) < room and not named:
                 await self._wait(self._nap_seconds(claim.retry_after_seconds))
             else:
-                # Let what was claimed run before asking for more.
+                # Let what was claimed run before asking for more. Messages may wait for room that others, which
+                # named nothing claimable, have left.
                 await asyncio.sleep(0)
+
+    async def _claim(self, named: Sequence[UUID], room: int) -> Claim:
+        """What messages named, and whatever else waits as soon as one of them is not to be had."""
+        store, seconds = self._parts.store, self.card.lease_seconds
+        if not named:
+            return await store.claim(self.card.id, self._queues, room, seconds)
+        claim = await store.claim_named(self.card.id, self._queues, named, room, seconds)
+        claimed = len({lease.job_id for lease in claim.leases} & set(named))
+        broker_metrics.NAMED.labels("claimed").inc(claimed)
+        broker_metrics.NAMED.labels("not_claimable").inc(len(named) - claimed)
+        return claim
 
     def _room(self) -> int:
         if not self._heartbeat.healthy or self._alone:
@@ -366,6 +378,8 @@ class Worker:
     async def _finish(self) -> None:
         """Grace for what runs, then hand back the rest at once, then write everything down."""
         log.info("worker_stopping", running=len(self._running))
+        # Messages from now on are for others.
+        self._parts.broker.take(0)
         hurry = asyncio.create_task(self._hurry.wait())
         idle = asyncio.create_task(self._idle.wait())
         await asyncio.wait(

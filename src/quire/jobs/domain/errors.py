@@ -93,6 +93,13 @@ class NoLiveWorkerError(UnavailableError):
     title = "No live worker serves this kind now"
 
 
+class BrokerUnavailableError(UnavailableError):
+    """Only where QUIRE_BROKER_REQUIRED: nothing was stored. Elsewhere the job is accepted and its message follows."""
+
+    code = "BROKER_UNAVAILABLE"
+    title = "The message broker cannot be reached"
+
+
 class JobError(QuireError):
     """Raised by a handler: the attempt failed with this code. The retry policy decides what follows."""
 

@@ -1,4 +1,4 @@
-"""`QUIRE_STORAGE_URL`, read: `file:PATH` or `s3://bucket?endpoint=URL&region=R&prefix=P`."""
+"""`QUIRE_STORAGE_URL`, read: `file:PATH` or `s3://bucket?endpoint=URL&public=URL&region=R&prefix=P`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from quire.runtime.settings import SettingsError
 from quire.runtime.storage.errors import StorageKeyError
 from quire.runtime.storage.keys import checked_prefix
 
-S3_OPTIONS = {"endpoint", "region", "prefix"}
+S3_OPTIONS = {"endpoint", "public", "region", "prefix"}
 DEFAULT_REGION = "us-east-1"
 
 
@@ -25,6 +25,8 @@ class S3Location:
     endpoint: str | None = None
     region: str = DEFAULT_REGION
     prefix: str = ""
+    # Where clients reach the same server, when that is not where we do.
+    public: str | None = None
 
 
 def parse_location(url: str) -> DiskLocation | S3Location:
@@ -48,11 +50,15 @@ def _s3(parts: SplitResult) -> S3Location:
         raise _invalid("s3:// is followed by the bucket alone; credentials come from AWS_* names")
     if unknown := options.keys() - S3_OPTIONS:
         raise _invalid(f"unknown options {', '.join(sorted(unknown))}")
-    endpoint = options.get("endpoint")
-    if endpoint and urlsplit(endpoint).scheme not in {"http", "https"}:
-        raise _invalid("the endpoint is an http or https URL")
+    for name in ("endpoint", "public"):
+        if name in options and urlsplit(options[name]).scheme not in {"http", "https"}:
+            raise _invalid(f"{name} is an http or https URL")
     return S3Location(
-        parts.netloc, endpoint, options.get("region", DEFAULT_REGION), _prefix(options.get("prefix", ""))
+        parts.netloc,
+        options.get("endpoint"),
+        options.get("region", DEFAULT_REGION),
+        _prefix(options.get("prefix", "")),
+        options.get("public"),
     )
 
 

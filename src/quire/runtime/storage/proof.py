@@ -20,14 +20,15 @@ class StorageProof:
     delete_ms: float
 
 
-async def prove_storage(backend: StorageBackend) -> StorageProof:
-    """Raises what is wrong. Makes the directory or bucket first if that is missing and allowed."""
-    await backend.ensure_ready()
+async def prove_storage(backend: StorageBackend, *, make: bool = True) -> StorageProof:
+    """Raises what is wrong. With `make`, a missing directory or bucket is made first, if that is allowed."""
+    if make:
+        await backend.ensure_ready()
     name = new_uuid7()
     key, data = f"{PROBE_PREFIX}/{name}", str(name).encode()
     times = [time.perf_counter()]
+    await backend.put_bytes(key, data)
     try:
-        await backend.put_bytes(key, data)
         times.append(time.perf_counter())
         if await backend.get_bytes(key, max_bytes=len(data)) != data:
             raise StorageCorruptError("the probe came back changed")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import hashlib
 import os
 from collections.abc import AsyncIterator, Mapping
@@ -48,10 +49,16 @@ _SHA256_FIELD = "quire-sha256"
 
 class S3Storage:
     def __init__(
-        self, location: S3Location, client: Any, held: contextlib.AsyncExitStack, clock: Clock
+        self,
+        location: S3Location,
+        client: Any,
+        presigner: Any,
+        held: contextlib.AsyncExitStack,
+        clock: Clock,
     ) -> None:
         self._location = location
         self._client = client
+        self._presigner = presigner
         self._held = held
         self._clock = clock
 
@@ -65,8 +72,12 @@ class S3Storage:
         """Connects to nothing yet."""
         held = contextlib.AsyncExitStack()
         names = os.environ if environment is None else environment
-        client = await held.enter_async_context(s3_client(location, names))
-        return cls(location, client, held, clock or SystemClock())
+        client = presigner = await held.enter_async_context(s3_client(location, names))
+        if location.public:
+            # The host is part of the signature, so a URL for clients is signed for the host that they ask.
+            outside = dataclasses.replace(location, endpoint=location.public)
+            presigner = await held.enter_async_context(s3_client(outside, names))
+        return cls(location, client, presigner, held, clock or SystemClock())
 
     async def ensure_ready(self) -> None:
         with s3_errors():
@@ -211,7 +222,9 @@ class S3Storage:
     ) -> PresignedUrl:
         expires_at = self._clock.now() + timedelta(seconds=checked_ttl(ttl_seconds))
         with s3_errors():
-            url = await self._client.generate_presigned_url(operation, Params=params, ExpiresIn=ttl_seconds)
+            url = await self._presigner.generate_presigned_url(
+                operation, Params=params, ExpiresIn=ttl_seconds
+            )
         return PresignedUrl(method, url, headers, expires_at)
 
     async def _make_bucket(self) -> None:

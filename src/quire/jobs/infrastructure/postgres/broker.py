@@ -14,9 +14,10 @@ from uuid import UUID
 import asyncpg
 import structlog
 
+from quire.jobs.domain.job import Submission
 from quire.jobs.ports.v1.broker import CANCEL, ENDED, WORK
 from quire.kernel import QuireError
-from quire.runtime.database import UNREACHABLE, Database
+from quire.runtime.database import NOTICE_SILENCE, UNREACHABLE, Database
 
 CHANNELS = {WORK: "quire_work", ENDED: "quire_ended", CANCEL: "quire_cancel"}
 # At most one notification a topic in this time; the first of a burst goes out at once.
@@ -43,7 +44,7 @@ class PostgresBroker:
     async def ping(self) -> None:
         await self._database.ping()
 
-    def announce(self, topic: str, job_ids: Sequence[UUID] = ()) -> None:
+    def announce(self, topic: str, jobs: Sequence[Submission] = ()) -> None:
         if self._poll_only:
             return
         self._pending.add(topic)
@@ -61,6 +62,13 @@ class PostgresBroker:
 
     def subscribe(self, topic: str, wake: Callable[[], None]) -> None:
         self._wakes.setdefault(topic, []).append(wake)
+
+    def serve(self, queues: Sequence[str]) -> None:
+        """A notification names no queue: everybody gets it."""
+
+    def take(self, room: int) -> list[UUID]:
+        """Nor does it name jobs."""
+        return []
 
     async def start(self) -> None:
         if self._wakes and not self._poll_only:
@@ -83,7 +91,7 @@ class PostgresBroker:
             self._listen_dsn,
             timeout=5.0,
             command_timeout=5.0,
-            server_settings={"application_name": "quire-listen"},
+            server_settings={"application_name": "quire-listen", **NOTICE_SILENCE},
         )
         try:
             for topic in self._wakes:

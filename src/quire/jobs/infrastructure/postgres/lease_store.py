@@ -19,9 +19,11 @@ from quire.jobs.domain.transition import Transition
 from quire.jobs.infrastructure.postgres.dependants import fail_dependants, open_problems
 from quire.jobs.infrastructure.postgres.gated_claim import claim_gated_queue
 from quire.jobs.infrastructure.postgres.lease_row import leases_of
+from quire.jobs.infrastructure.postgres.named_claim import claim_named_jobs
 from quire.jobs.infrastructure.postgres.sql import load
 from quire.jobs.ports.v1.lease_store import Claim, Completion, DeadLetter, Reclaimed, Retry
-from quire.runtime.database import Connection, Database, prepare_connection
+from quire.kernel import QuireError
+from quire.runtime.database import NOTICE_SILENCE, Connection, Database, prepare_connection
 
 SQL = load("leases.sql")
 CANCELLED_KEEP_SECONDS = 7 * 86400.0
@@ -50,6 +52,26 @@ class PostgresLeaseStore:
                 names = [queue.name for queue in queues]
                 return Claim(await self._claim_open(connection, worker_id, names, limit, lease_seconds))
             return await self._claim_by_class(connection, worker_id, queues, limit, lease_seconds)
+
+    async def claim_named(
+        self,
+        worker_id: UUID,
+        queues: Sequence[QueuePolicy],
+        job_ids: Sequence[UUID],
+        limit: int,
+        lease_seconds: float,
+    ) -> Claim:
+        async with self._database.acquire() as connection:
+            named = await claim_named_jobs(connection, worker_id, queues, job_ids, limit, lease_seconds)
+        room = limit - len(named)
+        if len(named) == len(set(job_ids)) or room <= 0:
+            return Claim(named)
+        try:
+            rest = await self.claim(worker_id, queues, room, lease_seconds)
+        except QuireError:
+            # What is claimed already must reach its worker, whatever became of the connection since.
+            return Claim(named)
+        return Claim([*named, *rest.leases], rest.retry_after_seconds)
 
     async def _claim_open(
         self, connection: Connection, worker_id: UUID, names: list[str], limit: int, lease_seconds: float
@@ -222,7 +244,7 @@ class PostgresLeaseRenewer:
                 self._dsn,
                 timeout=self._timeout_seconds,
                 command_timeout=self._timeout_seconds,
-                server_settings={"application_name": "quire-heartbeat", "timezone": "UTC"},
+                server_settings={"application_name": "quire-heartbeat", "timezone": "UTC", **NOTICE_SILENCE},
             )
             await prepare_connection(self._connection)
         return self._connection

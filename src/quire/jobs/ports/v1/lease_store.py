@@ -66,6 +66,18 @@ class LeaseStore(Protocol):
         MAY return fewer than `limit` although more are due."""
         ...
 
+    async def claim_named(
+        self,
+        worker_id: UUID,
+        queues: Sequence[QueuePolicy],
+        job_ids: Sequence[UUID],
+        limit: int,
+        lease_seconds: float,
+    ) -> Claim:
+        """As `claim`, and first of all those of `job_ids` that no rule of it holds back. Where one of them cannot be
+        had (taken, ended, not due, paused, gated, outranked by a smaller class), SHALL fill the room like `claim`."""
+        ...
+
     async def complete(self, worker_id: UUID, done: Sequence[Succeeded]) -> Completion:
         """SHALL accept a job only under its current fence; the answer names the accepted ones.
         SHALL release jobs whose last dependency is among them."""

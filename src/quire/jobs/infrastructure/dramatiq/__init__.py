@@ -1,0 +1,1 @@
+"""Messages by Dramatiq, over Redis or RabbitMQ."""

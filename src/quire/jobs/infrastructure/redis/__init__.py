@@ -1,0 +1,1 @@
+"""What the message systems over Redis have in common."""

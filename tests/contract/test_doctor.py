@@ -1,0 +1,71 @@
+"""`quire doctor` on parts that are wrong: it names the part, the cause and the way out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.contract.s3_server import S3Server
+
+from quire.entrypoints.doctor import Finding, examine
+from quire.runtime.settings import load_settings
+
+NO_SERVER = "http://127.0.0.1:1"
+
+
+async def finding_of(part: str, tmp_path: Path, **names: str) -> Finding:
+    names = {"QUIRE_CHROMIUM": "/nonexistent", "QUIRE_DATA_DIR": str(tmp_path), **names}
+    (finding,) = [found for found in await examine(load_settings(**names)) if found.part == part]
+    return finding
+
+
+@pytest.fixture
+def credentials(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in s3_server.environment().items():
+        monkeypatch.setenv(name, value)
+
+
+async def test_database_that_does_not_answer_is_named(tmp_path: Path) -> None:
+    finding = await finding_of("database", tmp_path, DATABASE_URL="postgresql://quire:x@127.0.0.1:1/quire")
+    assert (finding.status, "DATABASE_UNAVAILABLE" in finding.detail) == ("fail", True)
+    assert "reachable" in finding.fix
+
+
+@pytest.mark.parametrize("wrong", ["password", "database"])
+async def test_database_that_refuses_the_login_is_named(wrong: str, dsn: str, tmp_path: Path) -> None:
+    start, _, database = dsn.rpartition("/")
+    scheme, _, address = start.rpartition("@")
+    login = f"{scheme.rpartition(':')[0]}:wrong" if wrong == "password" else scheme
+    url = f"{login}@{address}/{'missing' if wrong == 'database' else database}"
+    finding = await finding_of("database", tmp_path, DATABASE_URL=url)
+    assert (finding.status, "DATABASE_REFUSED" in finding.detail) == ("fail", True)
+    assert "pg_hba.conf" in finding.fix
+    assert "wrong" not in finding.detail
+
+
+async def test_s3_server_that_does_not_answer_is_named(tmp_path: Path, credentials: None) -> None:
+    url = f"s3://quire?endpoint={NO_SERVER}"
+    finding = await finding_of("storage", tmp_path, QUIRE_STORAGE_URL=url)
+    assert (finding.status, "STORAGE_UNAVAILABLE" in finding.detail) == ("fail", True)
+    assert "does not answer" in finding.fix
+
+
+async def test_missing_bucket_is_named_and_not_made(
+    s3_server: S3Server, tmp_path: Path, credentials: None
+) -> None:
+    url = s3_server.url("quire-mistyped")
+    for _ in range(2):
+        finding = await finding_of("storage", tmp_path, QUIRE_STORAGE_URL=url)
+        assert (finding.status, "NoSuchBucket" in finding.detail) == ("fail", True)
+        assert "bucket is missing" in finding.fix
+
+
+async def test_wrong_secret_of_the_bucket_is_named(
+    s3_server: S3Server, tmp_path: Path, credentials: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "not the secret")
+    url = s3_server.url("quire-contract")
+    finding = await finding_of("storage", tmp_path, QUIRE_STORAGE_URL=url)
+    assert (finding.status, "STORAGE_REFUSED" in finding.detail) == ("fail", True)
+    assert "AWS_SECRET_ACCESS_KEY" in finding.fix
+    assert "not the secret" not in finding.detail
