@@ -12,6 +12,7 @@ from uuid import uuid4
 import structlog
 
 import quire
+from quire.entrypoints.convert import convert_handlers, convertible_queues, files_swept
 from quire.entrypoints.engine import Engine, open_engine
 from quire.entrypoints.render import servable_queues, worker_handlers
 from quire.entrypoints.webhooks import courier_running
@@ -61,7 +62,7 @@ def build_worker(engine: Engine, settings: Settings) -> Worker:
 def _card(engine: Engine, settings: Settings) -> WorkerCard:
     patterns = [pattern.strip() for pattern in settings.worker_queues.split(",") if pattern.strip()]
     matching = engine.policies.queues.matching(patterns)
-    able = servable_queues(settings, [queue.name for queue in matching])
+    able = convertible_queues(settings, servable_queues(settings, [queue.name for queue in matching]))
     queues = [queue for queue in matching if queue.name in able]
     if not queues:
         raise SettingsError(f"WORKER_QUEUES: no queue matches {settings.worker_queues!r}")
@@ -92,14 +93,20 @@ async def _ready(worker: Worker) -> None:
         raise UnavailableError("the worker has not polled lately", code="WORKER_STALLED")
 
 
+def _working(shipped: Sequence[Handler], converting: Sequence[Handler]) -> list[Handler]:
+    """Whoever can do a kind takes the place of whoever only accepts it."""
+    return list({handler.kind: handler for handler in (*shipped, *converting)}.values())
+
+
 async def run_worker(settings: Settings, handlers: Iterable[Handler] | None = None) -> None:
     """Until SIGTERM or SIGINT; a second one does not wait for running jobs. `handlers`: instead of the shipped."""
     async with (
         worker_handlers(settings) as shipped,
+        convert_handlers(settings) as converting,
         open_engine(
             settings,
             application="quire-worker",
-            handlers=shipped if handlers is None else handlers,
+            handlers=_working(shipped, converting) if handlers is None else handlers,
             by_key=True,
         ) as engine,
     ):
@@ -111,7 +118,7 @@ async def run_worker(settings: Settings, handlers: Iterable[Handler] | None = No
         if server is not None:
             log.info("metrics_listening", port=server.port)
         try:
-            async with courier_running(engine, settings, worker.stop):
+            async with courier_running(engine, settings, worker.stop), files_swept(engine, settings):
                 await worker.run()
         finally:
             if server is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from quire.kernel import QuireError
@@ -199,6 +199,52 @@ class Settings(BaseSettings):
         4, ge=1, le=64, alias="QUIRE_RENDER_PAGES", description="Documents one worker prints at once."
     )
 
+    # Convert
+    gateway_url: str = Field(
+        "",
+        alias="GATEWAY_URL",
+        description="The gateway that turns PDF into XML. Empty: that of `quire up`; a worker without one converts"
+        " nothing.",
+    )
+    gateway_timeout_ms: int = Field(
+        180_000,
+        gt=0,
+        alias="GATEWAY_TIMEOUT_MS",
+        description="Longest time one call of the gateway may take.",
+    )
+    retry_max_attempts: int = Field(
+        3,
+        ge=1,
+        le=100,
+        alias="RETRY_MAX_ATTEMPTS",
+        description="Attempts of a conversion whose gateway failed or was late; over those of retries.yaml.",
+    )
+    uploads_dir: Path | None = Field(
+        None,
+        alias="UPLOADS_DIR",
+        description="Directory of the PDFs to convert, as `{job_id}.pdf`, shared by API and workers. Empty: the"
+        " storage.",
+    )
+    results_dir: Path | None = Field(
+        None,
+        alias="RESULTS_DIR",
+        description="Directory in which workers also lay each result as `{job_id}.xml`. Empty: the storage only.",
+    )
+    convert_mappings: str = Field(
+        "alto,tei,akn,facturx,ubl-invoice",
+        alias="CONVERT_MAPPINGS",
+        description="Comma-separated mappings that may be asked for.",
+    )
+    convert_max_file_bytes: int = Field(
+        104_857_600, gt=0, alias="CONVERT_MAX_FILE_BYTES", description="Largest PDF that is taken."
+    )
+    convert_max_result_bytes: int = Field(
+        268_435_456,
+        gt=0,
+        alias="CONVERT_MAX_RESULT_BYTES",
+        description="Largest XML that a gateway may answer.",
+    )
+
     # Telemetry
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", alias="QUIRE_LOG_LEVEL", description="Least level that is logged."
@@ -211,6 +257,12 @@ class Settings(BaseSettings):
         alias="OTEL_EXPORTER_OTLP_ENDPOINT",
         description="OTLP/HTTP collector. Empty: traces are made and propagated, not exported.",
     )
+
+    @field_validator("uploads_dir", "results_dir", mode="before")
+    @classmethod
+    def _no_directory(cls, value: object) -> object:
+        """An empty name is none; as a path it would be the current directory."""
+        return value or None
 
     @property
     def listen_dsn(self) -> str:
