@@ -46,6 +46,7 @@ def site(dsn: str, tmp_path: Path, gateway: GatewayProcess) -> Site:
         "CONVERT_MAX_RESULT_BYTES": "250000",
         "WORKER_QUEUES": "convert_*",
         "WORKER_CONCURRENCY": "16",
+        "WORKER_LEASE_TTL_SEC": "15",
     }
     site = Site(dsn, tmp_path / "site", environment=environment)
     shorten(site.config_dir)
@@ -281,7 +282,7 @@ async def breaker_is(engine: Engine, state: str) -> bool:
 async def test_a_job_stuck_in_a_killed_worker_is_reclaimed_and_done_by_another(
     site: Site, engine: Engine, yard: WorkerYard, gateway: GatewayProcess, tmp_path: Path
 ) -> None:
-    victim = yard.start(GATEWAY_TIMEOUT_MS=30_000)
+    victim = yard.start(WORKER_LEASE_TTL_SEC=2)
     worker_id = await victim.started()
     pdf = pdf_that(400, seconds=20, times=1)
     job_id = await hand_in(site, engine, pdf)
@@ -306,9 +307,7 @@ async def test_a_worker_told_to_stop_finishes_its_call_or_hands_the_job_back(
     gateway: GatewayProcess,
     tmp_path: Path,
 ) -> None:
-    worker = yard.start(
-        GATEWAY_TIMEOUT_MS=30_000, WORKER_SHUTDOWN_GRACE_SEC=grace_seconds, WORKER_LEASE_TTL_SEC=60
-    )
+    worker = yard.start(WORKER_SHUTDOWN_GRACE_SEC=grace_seconds, WORKER_LEASE_TTL_SEC=60)
     worker_id = await worker.started()
     pdf = pdf_that(500 + finishes, seconds=1.5 if finishes else 20)
     job_id = await hand_in(site, engine, pdf)

@@ -28,6 +28,7 @@ COMMANDS = {
     "tenant": "Create, list and disable tenants.",
     "token": "Create, list and revoke API tokens.",
     "render": "Print a document from a template.",
+    "convert": "Turn a PDF into XML.",
     "verify": "Say whether a PDF is what Quire rendered.",
     "jobs": "Submit, list, show, wait for, cancel and retry jobs.",
     "problems": "List dead letters and decide them.",
