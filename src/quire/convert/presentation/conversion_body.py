@@ -13,7 +13,7 @@ from starlette.datastructures import FormData, UploadFile
 
 from quire.convert.application.upload_desk import UploadDesk
 from quire.convert.presentation.schemas.conversion import UploadedFileIn
-from quire.kernel import InvalidInputError
+from quire.kernel import UnsupportedMediaError
 from quire.runtime.auth import Principal
 from quire.runtime.storage import CHUNK_BYTES
 
@@ -53,9 +53,8 @@ async def wanted_conversion(
         body = _of_json(await request.json())
         yield body.mapping, await uploads.read(caller, body.upload_key)
     else:
-        raise InvalidInputError(
-            "send multipart/form-data with file and mapping, or JSON with upload_key and mapping",
-            code="CONTENT_TYPE_INVALID",
+        raise UnsupportedMediaError(
+            "send multipart/form-data with file and mapping, or JSON with upload_key and mapping"
         )
 
 

@@ -81,7 +81,7 @@ def convert_routes(desk: ConversionDesk) -> APIRouter:
         responses={200: {"model": ConversionReceipt, "description": "It exists."}},
         openapi_extra=REQUEST_BODY,
     )
-    async def create_job(caller: CurrentPrincipal, request: Request) -> Response:
+    async def create_conversion_job(caller: CurrentPrincipal, request: Request) -> Response:
         """202 for a new job, 200 for one that converts the same bytes with the same mapping."""
         async with wanted_conversion(request, caller, desk.uploads) as (mapping, chunks):
             receipt = await create_conversion(desk.convert, caller, mapping, chunks)
