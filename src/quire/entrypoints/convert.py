@@ -63,6 +63,7 @@ async def convert_handlers(settings: Settings) -> AsyncIterator[list[Handler]]:
         settings.gateway_url,
         timeout_seconds=settings.gateway_timeout_ms / 1000,
         connections_max=settings.worker_concurrency,
+        token=settings.gateway_token.get_secret_value(),
     )
     try:
         async with open_storage(settings) as storage:

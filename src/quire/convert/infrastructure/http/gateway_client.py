@@ -29,7 +29,7 @@ ERROR_BODY_BYTES = 8192
 
 
 class HttpGatewayClient:
-    def __init__(self, url: str, *, timeout_seconds: float, connections_max: int) -> None:
+    def __init__(self, url: str, *, timeout_seconds: float, connections_max: int, token: str = "") -> None:
         self._url = url.rstrip("/")
         self._timeout_seconds = timeout_seconds
         self._http = httpx.AsyncClient(
@@ -37,7 +37,10 @@ class HttpGatewayClient:
             timeout=httpx.Timeout(None, connect=min(CONNECT_SECONDS, timeout_seconds)),
             # Each call on a connection of its own: one that the gateway closed a moment ago would cost an attempt.
             limits=httpx.Limits(max_connections=2 * connections_max, max_keepalive_connections=0),
-            headers={"Accept-Encoding": "identity"},
+            headers={
+                "Accept-Encoding": "identity",
+                **({"Authorization": f"Bearer {token}"} if token else {}),
+            },
             # An internal address: a proxy of the environment does not lead there.
             trust_env=False,
         )
