@@ -16,6 +16,7 @@ from quire.reading.domain.errors import (
 )
 from quire.reading.domain.limits import ReadingLimits
 from quire.reading.domain.page import Block, Box, Document, Line, Page, TextStyle, Word
+from quire.reading.domain.text_flow import Kind, Passage, flow_of
 from quire.reading.infrastructure.jail.answer import ChildRefusalError
 from quire.reading.infrastructure.jail.jail import Jail
 
@@ -29,9 +30,11 @@ __all__ = [
     "Document",
     "Jail",
     "JailUnavailableError",
+    "Kind",
     "Line",
     "NotPdfError",
     "Page",
+    "Passage",
     "PdfDamagedError",
     "PdfEmptyError",
     "PdfEncryptedError",
@@ -41,6 +44,7 @@ __all__ = [
     "ReadingTooCostlyError",
     "TextStyle",
     "Word",
+    "flow_of",
     "open_pdf",
 ]
 

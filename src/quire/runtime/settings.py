@@ -245,6 +245,44 @@ class Settings(BaseSettings):
         description="Largest XML that a gateway may answer.",
     )
 
+    # Gateway
+    gateway_host: str = Field(
+        "127.0.0.1", alias="QUIRE_GATEWAY_HOST", description="Address the gateway binds to."
+    )
+    gateway_port: int = Field(
+        8710,
+        ge=0,
+        le=65535,
+        alias="QUIRE_GATEWAY_PORT",
+        description="Port the gateway binds to; 0 takes a free one.",
+    )
+    gateway_token: SecretStr = Field(
+        SecretStr(""),
+        alias="QUIRE_GATEWAY_TOKEN",
+        description="Bearer token that the gateway asks for. Empty: none, and its address is the wall.",
+    )
+    gateway_slots: int = Field(
+        2, ge=1, le=256, alias="QUIRE_GATEWAY_SLOTS", description="Documents one gateway reads at once."
+    )
+    gateway_max_bytes: int = Field(
+        104_857_600, gt=0, alias="QUIRE_GATEWAY_MAX_BYTES", description="Largest PDF that the gateway takes."
+    )
+    gateway_max_pages: int = Field(
+        5_000, gt=0, alias="QUIRE_GATEWAY_MAX_PAGES", description="Most pages of a PDF that the gateway reads."
+    )
+    gateway_memory_bytes: int = Field(
+        1_073_741_824,
+        ge=67_108_864,
+        alias="QUIRE_GATEWAY_MEMORY_BYTES",
+        description="Memory that reading one document may take.",
+    )
+    gateway_cpu_seconds: int = Field(
+        60, ge=1, alias="QUIRE_GATEWAY_CPU_SEC", description="Processor time that reading one document may take."
+    )
+    gateway_wall_seconds: float = Field(
+        120.0, gt=0, alias="QUIRE_GATEWAY_WALL_SEC", description="Time that reading one document may take."
+    )
+
     # Telemetry
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", alias="QUIRE_LOG_LEVEL", description="Least level that is logged."

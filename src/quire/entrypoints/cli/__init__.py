@@ -24,6 +24,7 @@ COMMANDS = {
     "doctor": "Check every part and say how to fix what is wrong.",
     "api": "Run the HTTP API.",
     "worker": "Run a worker.",
+    "gateway": "Run the gateway that turns PDF into XML.",
     "migrate": "Bring the database to the newest schema.",
     "tenant": "Create, list and disable tenants.",
     "token": "Create, list and revoke API tokens.",

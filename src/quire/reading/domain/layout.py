@@ -15,26 +15,10 @@ SAME_BASELINE = 0.3
 INDENT = 3.0
 
 
-class LineDraft:
-    """A run of words on one baseline. `size` is the text's height in the direction of the page."""
-
-    __slots__ = ("baseline", "hyphenated", "size", "words")
-
-    def __init__(self, word: Word, baseline: float, size: float) -> None:
-        self.words = [word]
-        self.baseline = baseline
-        self.size = size
-        self.hyphenated = False
-
-    def takes(self, word: Word, size: float) -> bool:
-        gap = word[1] - self.words[-1][3]
-        reach = self.size if self.size > size else size
-        return -0.5 * reach < gap < COLUMN_GAP * reach
-
-    def finished(self) -> Line:
-        words = self.words
-        box = Box(words[0][1], min([w[2] for w in words]), words[-1][3], max([w[4] for w in words]))
-        return Line(tuple(words), box, self.baseline, self.hyphenated)
+def line_of(words: list[Word], baseline: float, is_hyphenated: bool) -> Line:
+    """Words on one baseline, from left to right."""
+    box = Box(words[0][1], min([word[2] for word in words]), words[-1][3], max([word[4] for word in words]))
+    return Line(tuple(words), box, baseline, is_hyphenated)
 
 
 def blocks_of(lines: Iterable[Line]) -> list[Block]:

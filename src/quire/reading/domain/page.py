@@ -3,7 +3,7 @@ a reader sees it. Named tuples, for a page has hundreds of them and a document h
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 
@@ -80,7 +80,9 @@ class Document:
     styles: tuple[TextStyle, ...]
     title: str = ""
     language: str = ""
-    producer: str = field(default="", compare=False)
+    producer: str = ""
+    created_on: str = ""
+    """A date as the file gives it, `2026-05-17`, or nothing."""
 
 
 def around(boxes: list[Box]) -> Box:

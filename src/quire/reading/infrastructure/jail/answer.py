@@ -10,6 +10,8 @@ import os
 import tempfile
 from typing import IO, Any
 
+import structlog
+
 from quire.kernel import QuireError
 from quire.reading.domain.errors import ReaderCrashedError, ReadingTooCostlyError
 
@@ -18,6 +20,9 @@ CHUNK_BYTES = 1_048_576
 IN_MEMORY_BYTES = 8_388_608
 PIPE_BYTES = 1_048_576
 COSTLY = ("MemoryError", "RecursionError")
+
+
+log = structlog.get_logger(__name__)
 
 
 class ChildRefusalError(QuireError):
@@ -73,7 +78,11 @@ class Answer:
         detail = (
             "".join(c for c in str(self._header.get("detail", "")) if c.isprintable()) if self._header else ""
         )
-        return ReaderCrashedError() if code == "CRASH" else ChildRefusalError(detail, code=str(code))
+        if code == "CRASH":
+            # Ours to mend: a document may end its reader, but no reader should raise this.
+            log.warning("reader_crashed", detail=detail)
+            return ReaderCrashedError()
+        return ChildRefusalError(detail, code=str(code))
 
     def body(self) -> IO[bytes]:
         self._file.seek(0)

@@ -30,11 +30,11 @@ class ForkServer:
         self._control = control
         self._task = task
         self._children: dict[int, int] = {}
-        self._ends, wake = socket.socketpair()
-        for end in (self._ends, wake):
+        self._ends, self._wake = socket.socketpair()
+        for end in (self._ends, self._wake):
             end.setblocking(False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
+        signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
 
     def serve(self) -> None:
         """Until whoever asks is gone."""

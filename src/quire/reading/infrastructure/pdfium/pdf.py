@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
+from datetime import date
 from typing import Any
 
 import pypdfium2_raw as raw
@@ -35,7 +36,7 @@ class Pdf:
         start_library()
         self._content = content
         self._pages_max = pages_max
-        self._handle = raw.FPDF_LoadMemDocument64(content, size_bytes, None)
+        self._handle = raw.FPDF_LoadMemDocument64(_address(content), size_bytes, None)
         if not self._handle:
             raise _refusal(raw.FPDF_GetLastError())
 
@@ -48,17 +49,24 @@ class Pdf:
             raise PdfTooManyPagesError(f"at most {self._pages_max} pages are read, this has {count}")
         return count
 
-    def document(self) -> Document:
-        book = StyleBook()
-        pages = tuple(page for page in self._pages(book) if page is not None)
-        if not pages:
+    def document(self, share: int = 0, shares: int = 1) -> Document:
+        """All pages, or one of `shares` runs of them, about as long each."""
+        book, count = StyleBook(), self.page_count
+        wanted = range(share * count // shares, (share + 1) * count // shares)
+        pages = tuple(page for page in self._pages(wanted, book) if page is not None)
+        if wanted and not pages:
             raise PdfDamagedError("none of its pages can be loaded")
         return Document(
-            pages, book.styles(), self._meta("Title"), self._language(), producer=self._meta("Producer")
+            pages,
+            book.styles(),
+            title=self._meta("Title"),
+            language=self._language(),
+            producer=self._meta("Producer"),
+            created_on=_day(self._meta("CreationDate")),
         )
 
-    def _pages(self, book: StyleBook) -> Iterator[Page | None]:
-        for index in range(self.page_count):
+    def _pages(self, wanted: range, book: StyleBook) -> Iterator[Page | None]:
+        for index in wanted:
             page = raw.FPDF_LoadPage(self._handle, index)
             if not page:
                 yield None
@@ -82,10 +90,22 @@ class Pdf:
         return _text(raw.FPDFCatalog_GetLanguage, self._handle)
 
 
+def _address(content: Any) -> Any:
+    return content if isinstance(content, bytes) else ctypes.addressof(ctypes.c_char.from_buffer(content))
+
+
 def check_header(start: bytes) -> None:
     """Readers allow for some bytes of noise before it."""
     if b"%PDF-" not in start[:HEADER_WITHIN_BYTES]:
         raise NotPdfError("it does not begin as a PDF does")
+
+
+def _day(stamp: str) -> str:
+    """`D:20260517…` as a date; nothing where there is none in it."""
+    try:
+        return date.fromisoformat(stamp.removeprefix("D:")[:8]).isoformat()
+    except ValueError:
+        return ""
 
 
 def _refusal(code: int) -> PdfEncryptedError | PdfDamagedError:

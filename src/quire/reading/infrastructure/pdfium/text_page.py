@@ -6,14 +6,15 @@ import ctypes
 import math
 import re
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import pypdfium2_raw as raw
 
-from quire.reading.domain.layout import LineDraft
+from quire.reading.domain.layout import COLUMN_GAP, line_of
 from quire.reading.domain.page import Line, TextStyle, Word
 from quire.reading.infrastructure.pdfium import library
 from quire.reading.infrastructure.pdfium.font import UNKNOWN, Font, font_of
-from quire.reading.infrastructure.pdfium.view import View
+from quire.reading.infrastructure.pdfium.view import OFF_PAGE, View
 
 # PDFium writes this where a word was broken at the end of its line, in the place of the hyphen.
 BROKEN = "\ufffe"
@@ -42,15 +43,18 @@ class StyleBook:
 
 
 class TextPage:
+    """Written for speed: one pass over the words, each with as few calls and objects as it can do with."""
+
     def __init__(self, handle: int, view: View, book: StyleBook) -> None:
         self._handle = handle
         self._view = view
         self._book = book
         self._fonts: dict[int | None, Font] = {}
-        self._object: int | None = None
-        self._font = UNKNOWN
+        self._object: int | None = -1
         self._is_plain = True
         self._size = 0.0
+        self._style = 0
+        self._rise = self._fall = 0.0
         self._real = ctypes.c_float()
         self._to_real = ctypes.byref(self._real)
         self._x, self._y = ctypes.c_double(), ctypes.c_double()
@@ -60,59 +64,78 @@ class TextPage:
         self._matrix = raw.FS_MATRIX()
         self._to_matrix = ctypes.byref(self._matrix)
 
-    def lines(self) -> Iterator[Line]:
-        draft: LineDraft | None = None
-        for start, end, text, broken in self._runs():
-            if not text:
-                if draft:
-                    yield draft.finished()
-                draft = None
+    def lines(self) -> list[Line]:
+        """A gap wider than text has makes two lines of one, as columns and cells need."""
+        lines: list[Line] = []
+        words: list[Word] = []
+        edge = reach = level = 0.0
+        for run in self._runs():
+            if run is None:
+                if words:
+                    lines.append(line_of(words, level, False))
+                    words = []
                 continue
-            placed = self._word(start, end, text, broken)
-            if placed is None:
+            start, end, text, broken = run
+            word, baseline = self._word(start, end, text, broken)
+            if word is None:
                 continue
-            word, baseline, size = placed
-            if draft is not None and draft.takes(word, size):
-                draft.words.append(word)
-            else:
-                if draft:
-                    yield draft.finished()
-                draft = LineDraft(word, baseline, size)
+            left = word[1]
+            if words and not (left - edge < COLUMN_GAP * reach and edge - left < 0.5 * reach):
+                lines.append(line_of(words, level, False))
+                words = []
+            if not words:
+                level = baseline
+            words.append(word)
+            edge, reach = word[3], self._size
             if broken:
-                draft.hyphenated = True
-                yield draft.finished()
-                draft = None
-        if draft:
-            yield draft.finished()
+                lines.append(line_of(words, level, True))
+                words = []
+        if words:
+            lines.append(line_of(words, level, False))
+        return lines
 
-    def _runs(self) -> Iterator[tuple[int, int, str, bool]]:
-        """First and last character of every word, its text, whether it is broken off; an empty text ends a line."""
+    def _runs(self) -> Iterator[tuple[int, int, str, bool] | None]:
+        """First and last character of every word, its text, whether it is broken off; None ends a line."""
         text, index = self._text()
+        handle, owner_of = self._handle, library.text_object
         for token in TOKEN.finditer(text):
             new_line, characters, broken = token.groups()
             if new_line:
-                yield 0, 0, "", False
+                yield None
                 continue
             start, end = index(token.start(2)), index(token.end(2) - 1)
-            if library.text_object(self._handle, start) == library.text_object(self._handle, end):
-                yield start, end, characters, bool(broken)
+            owner = owner_of(handle, start)
+            if owner != self._object:
+                self._look_at(owner)
+            if start == end or owner == owner_of(handle, end):
+                yield start, end, characters, broken != ""
             else:
-                yield from self._parted(start, characters, bool(broken))
+                yield from self._parted(start, characters, broken != "")
 
     def _parted(self, start: int, text: str, broken: bool) -> Iterator[tuple[int, int, str, bool]]:
         """A word in pieces, as kerning makes them: PDFium overlooks spaces between such, and a piece of another
         style set tight beside it is a word still."""
+        cuts = [0, *self._cuts(start, len(text)), len(text)]
+        for begin, end in pairwise(cuts):
+            if begin:
+                self._look_at(library.text_object(self._handle, start + begin))
+            yield start + begin, start + end - 1, text[begin:end], broken and end == len(text)
+
+    def _cuts(self, start: int, length: int) -> list[int]:
         handle, rect, to_rect, loose_box = self._handle, self._rect, self._to_rect, library.loose_box
-        begin, edge, low, height = 0, math.inf, math.nan, 0.0
-        for place in range(len(text)):
+        x, y, to_x, to_y, char_origin = self._x, self._y, self._to_x, self._to_y, library.char_origin
+        gap, rise = WORD_GAP * self._size, RAISED * self._size
+        loose_box(handle, start, to_rect)
+        char_origin(handle, start, to_x, to_y)
+        edge, level, cuts = rect.right, y.value, []
+        for place in range(1, length):
+            char_origin(handle, start + place, to_x, to_y)
+            if x.value - edge > gap or not -rise < y.value - level < rise:
+                cuts.append(place)
+            level = y.value
             loose_box(handle, start + place, to_rect)
-            library.char_origin(handle, start + place, self._to_x, self._to_y)
-            left, right, level, size = self._x.value, rect.right, self._y.value, rect.top - rect.bottom
-            if left - edge > WORD_GAP * height or abs(level - low) > RAISED * height:
-                yield start + begin, start + place - 1, text[begin:place], False
-                begin = place
-            edge, low, height = right, level, size
-        yield start + begin, start + len(text) - 1, text[begin:], broken
+            edge = rect.right
+        return cuts
 
     def _text(self) -> tuple[str, Callable[[int], int]]:
         """The text and where its characters are found: mostly the same place."""
@@ -127,53 +150,49 @@ class TextPage:
     def _handle_pointer(self) -> raw.FPDF_TEXTPAGE:
         return ctypes.cast(self._handle, raw.FPDF_TEXTPAGE)
 
-    def _word(self, first: int, last: int, text: str, broken: bool) -> tuple[Word, float, float] | None:
-        owner = library.text_object(self._handle, first)
-        if owner != self._object:
-            self._look_at(owner)
-        view, font, size = self._view, self._font, self._size
+    def _word(self, first: int, last: int, text: str, broken: bool) -> tuple[Word | None, float]:
+        view = self._view
         if self._is_plain:
             library.char_origin(self._handle, first, self._to_x, self._to_y)
             library.loose_box(self._handle, last, self._to_rect)
             baseline = view.top - self._y.value
-            box = (
-                self._x.value - view.left,
-                baseline - font.ascent * size,
-                self._rect.right - view.left,
-                baseline - font.descent * size,
-            )
+            left, right = self._x.value - view.left, self._rect.right - view.left
+            top, bottom = baseline - self._rise, baseline + self._fall
         else:
-            box = self._turned_box(first, last)
-            baseline = box[3]
-        if not (box[0] <= box[2] and view.holds(box)):
-            return None
+            left, top, right, bottom = self._turned_box(first, last)
+            baseline = bottom
+        if not (OFF_PAGE < left <= right < view.far_right and top > OFF_PAGE and bottom < view.far_bottom):
+            return None, baseline
         confidence = 1.0
-        if not text.isascii():
+        if not (text.isascii() and text.isprintable()):
             text, confidence = _cleaned(text)
-        elif not text.isprintable():
-            text = "".join([c for c in text if c.isprintable()])
+            if not text:
+                return None, baseline
         if broken:
             text += "-"
-        if not text:
-            return None
-        return Word(text, *box, self._book.number(font, size), confidence), baseline, size
+        return tuple.__new__(Word, (text, left, top, right, bottom, self._style, confidence)), baseline
 
     def _look_at(self, owner: int | None) -> None:
+        """What the words of one text object have in common."""
         self._object = owner
-        if not owner:
-            self._font, self._is_plain = UNKNOWN, False
-            return
-        handle = library.object_font(owner)
+        font, scale, is_level = UNKNOWN, 0.0, False
+        if owner:
+            font = self._font(library.object_font(owner))
+            library.object_matrix(owner, self._to_matrix)
+            library.object_size(owner, self._to_real)
+            matrix = self._matrix
+            scale = abs(self._real.value) * math.hypot(matrix.c, matrix.d)
+            is_level = abs(matrix.b) <= 1e-3 * abs(matrix.a) and matrix.a > 0 and matrix.d > 0
+        self._size = scale
+        self._rise, self._fall = font.ascent * scale, -font.descent * scale
+        self._style = self._book.number(font, scale)
+        self._is_plain = self._view.is_upright and is_level
+
+    def _font(self, handle: int | None) -> Font:
         font = self._fonts.get(handle)
         if font is None:
             font = self._fonts[handle] = font_of(handle)
-        self._font = font
-        library.object_matrix(owner, self._to_matrix)
-        matrix = self._matrix
-        library.object_size(owner, self._to_real)
-        self._size = abs(self._real.value) * math.hypot(matrix.c, matrix.d)
-        slant = abs(matrix.b) > 1e-3 * abs(matrix.a) or matrix.a <= 0 or matrix.d <= 0
-        self._is_plain = self._view.is_upright and not slant
+        return font
 
     def _turned_box(self, first: int, last: int) -> tuple[float, float, float, float]:
         """Text that does not run from left to right in the file: around its characters as drawn."""

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 # Nothing further off the page than this is part of it; absurd coordinates come from damage or malice.
-MARGIN = 2_000.0
+OFF_PAGE = -2_000.0
 
 
-@dataclass(frozen=True, slots=True)
 class View:
-    left: float
-    bottom: float
-    right: float
-    top: float
-    rotation: int
-
-    @property
-    def is_upright(self) -> bool:
-        return self.rotation == 0
+    def __init__(self, left: float, bottom: float, right: float, top: float, rotation: int) -> None:
+        self.left, self.bottom, self.right, self.top = left, bottom, right, top
+        self.rotation = rotation
+        self.is_upright = rotation == 0
+        self.far_right = self.width - OFF_PAGE
+        self.far_bottom = self.height - OFF_PAGE
 
     @property
     def width(self) -> float:
@@ -38,12 +32,3 @@ class View:
         if self.rotation == 270:
             return self.top - y, self.right - x
         return x - self.left, self.top - y
-
-    def holds(self, box: tuple[float, float, float, float]) -> bool:
-        """False for what is not a number, too."""
-        return (
-            box[0] > -MARGIN
-            and box[1] > -MARGIN
-            and box[2] < self.width + MARGIN
-            and box[3] < self.height + MARGIN
-        )
