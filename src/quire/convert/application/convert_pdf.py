@@ -3,6 +3,7 @@ into the storage, and nobody sees it before the job has succeeded."""
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, aclosing
@@ -100,14 +101,22 @@ async def _source(parts: ConvertParts, job: Conversion, context: JobContext) -> 
 async def _checked(
     parts: ConvertParts, context: JobContext, answer: AsyncGenerator[bytes, None], draft: ResultDraft | None
 ) -> AsyncGenerator[bytes, None]:
+    """Each chunk is checked in a thread while it is on its way to the disk; the last one before the end is told."""
     check = XmlCheck(parts.max_result_bytes)
     started = time.monotonic()
+    checking: asyncio.Future[None] | None = None
     async with aclosing(answer):
         async for chunk in answer:
-            check.feed(chunk)
+            if checking is not None:
+                await checking
+            checking = asyncio.ensure_future(asyncio.to_thread(check.feed, chunk))
+            # If the disk fails first, nobody asks any more what the check said.
+            checking.add_done_callback(lambda done: done.cancelled() or done.exception())
             if draft is not None:
                 await draft.write(chunk)
             yield chunk
+    if checking is not None:
+        await checking
     check.close()
     _log(context, "gateway_ok", started, 200)
 

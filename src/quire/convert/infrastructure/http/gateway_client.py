@@ -23,7 +23,7 @@ from quire.convert.ports.v1.gateway_client import PdfSource
 
 CONNECT_SECONDS = 10.0
 HEALTH_SECONDS = 3.0
-CHUNK_BYTES = 65_536
+CHUNK_BYTES = 262_144
 # Of an error's body: enough for its code and sentence.
 ERROR_BODY_BYTES = 8192
 
