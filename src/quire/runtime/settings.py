@@ -268,7 +268,10 @@ class Settings(BaseSettings):
         104_857_600, gt=0, alias="QUIRE_GATEWAY_MAX_BYTES", description="Largest PDF that the gateway takes."
     )
     gateway_max_pages: int = Field(
-        5_000, gt=0, alias="QUIRE_GATEWAY_MAX_PAGES", description="Most pages of a PDF that the gateway reads."
+        5_000,
+        gt=0,
+        alias="QUIRE_GATEWAY_MAX_PAGES",
+        description="Most pages of a PDF that the gateway reads.",
     )
     gateway_memory_bytes: int = Field(
         1_073_741_824,
@@ -277,7 +280,10 @@ class Settings(BaseSettings):
         description="Memory that reading one document may take.",
     )
     gateway_cpu_seconds: int = Field(
-        60, ge=1, alias="QUIRE_GATEWAY_CPU_SEC", description="Processor time that reading one document may take."
+        60,
+        ge=1,
+        alias="QUIRE_GATEWAY_CPU_SEC",
+        description="Processor time that reading one document may take.",
     )
     gateway_wall_seconds: float = Field(
         120.0, gt=0, alias="QUIRE_GATEWAY_WALL_SEC", description="Time that reading one document may take."

@@ -58,6 +58,9 @@ class FileSweeper:
                     log.info("files_swept", removed=removed)
             except QuireError as error:
                 log.warning("file_sweep_failed", error_code=error.code)
+            except Exception:
+                # A sweep that cannot be done now is no reason to give all later ones up.
+                log.exception("file_sweep_failed")
 
     async def sweep(self) -> int:
         removed = await self._sweep(self._inputs.page, self._inputs.delete, INPUT_DONE)

@@ -111,4 +111,3 @@ async def _read_frame(child: asyncio.subprocess.Process) -> bytes:
     if size > ANSWER_MAX_BYTES:
         raise ConnectionError("the template process answers too much")
     return await child.stdout.readexactly(size)
-
