@@ -16,7 +16,7 @@ def words(stage: Stage) -> str:
     xml = _converted(stage, printed_invoice(stage), "alto")
     found = xml.count(b"<String ")
     expect(found > 20, f"{found} words in a whole invoice")
-    return f"{found} words with their places, {size(len(xml))} of ALTO"
+    return f"{found} words, {size(len(xml))} of ALTO"
 
 
 def refused(stage: Stage) -> str:
@@ -41,6 +41,6 @@ def _converted(stage: Stage, pdf: bytes, mapping: str) -> bytes:
 
 
 CONVERSIONS = (
-    Scenario("convert.xml", "the printed invoice, read back word by word", words),
+    Scenario("convert.xml", "a printed invoice, read back", words),
     Scenario("convert.xml", "what is no PDF is refused", refused),
 )
