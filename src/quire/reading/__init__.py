@@ -51,7 +51,7 @@ __all__ = [
 
 def open_pdf(content: Any, size_bytes: int, pages_max: int) -> Pdf:
     """For code inside the jail; whoever stands outside never loads the parser."""
-    from quire.reading.infrastructure.pdfium.pdf import Pdf, check_header
+    from quire.reading.infrastructure.pdfium.pdf import Pdf, check_ends
 
-    check_header(bytes(content[:1024]))
+    check_ends(bytes(content[:1024]), bytes(content[-4096:]))
     return Pdf(content, size_bytes, pages_max)

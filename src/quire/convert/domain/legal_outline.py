@@ -92,7 +92,7 @@ def _fitted(begun: Beginning, path: list[Provision]) -> Beginning:
 
 
 def _fitted_point(begun: Beginning, path: list[Provision]) -> Beginning:
-    """`а)` after `1)` is inside it, and so is `(1)` after `(a)`; whichever sort came first is the outer one."""
+    """A letter after a digit is inside it, and a digit after a letter: the sort that came first is the outer one."""
     points = [one for one in path if one.kind == "point"]
     alike = next((one for one in points if _is_digit(one.number) == _is_digit(begun.number)), None)
     if alike is not None:

@@ -16,7 +16,6 @@ NAMES = ("factur-x.xml", "zugferd-invoice.xml", "xrechnung.xml", "zugferd_invoic
 CII = "urn:un:unece:uncefact:data:standard:CrossIndustryInvoice:100"
 RAM = "urn:un:unece:uncefact:data:standard:ReusableAggregateBusinessInformationEntity:100"
 GUIDELINE = f".//{{{RAM}}}GuidelineSpecifiedDocumentContextParameter/{{{RAM}}}ID"
-# From the one that allows most to the one that allows least: a guideline's own words decide, else the widest does.
 PROFILES = ("extended", "en16931", "basic", "basicwl", "minimum")
 
 
@@ -38,17 +37,17 @@ def embedded_invoice(source: Source) -> tuple[bytes, etree._Element]:
 
 
 def profile_of(root: etree._Element) -> str:
-    guideline = (root.findtext(GUIDELINE) or "").lower()
-    if "xrechnung" in guideline or guideline == "urn:cen.eu:en16931:2017":
-        return "en16931"
-    return next(
-        (profile for profile in PROFILES if profile in guideline.split(":")[-1]), _by_suffix(guideline)
+    """`urn:cen.eu:en16931:2017#compliant#urn:factur-x.eu:1p0:basic` says it last; what is unheard of is held to the
+    widest."""
+    guideline = (root.findtext(GUIDELINE) or "").strip().lower()
+    named = guideline.rpartition(":")[2]
+    if named in PROFILES:
+        return named
+    return (
+        "en16931"
+        if guideline.startswith("urn:cen.eu:en16931:2017") and "extended" not in guideline
+        else "extended"
     )
-
-
-def _by_suffix(guideline: str) -> str:
-    """`…#compliant#urn:factur-x.eu:1p0:basic` says it last; anything unheard of is held to the widest."""
-    return next((profile for profile in reversed(PROFILES) if guideline.endswith(profile)), "extended")
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from quire.convert.domain.xml_mapping import XmlMapping
-from quire.convert.infrastructure.mappings.embedded_invoice import CII, embedded_invoice, schema_of
+from quire.convert.infrastructure.mappings.embedded_invoice import CII, embedded_invoice
 from quire.convert.infrastructure.mappings.mapping import Mapping, Source
 
 
@@ -21,5 +21,5 @@ MAPPING = Mapping(
         namespace=CII,
     ),
     write,
-    schema_of("extended"),
+    None,
 )

@@ -36,6 +36,13 @@ class Source:
 class Mapping:
     about: XmlMapping
     write: Callable[[Source], bytes]
-    schema: Schema
+    schema: Schema | None
+    """None: it gives out only what it has held against a schema itself."""
     join: Callable[[list[IO[bytes]]], IO[bytes]] | None = None
     """Makes one answer of the answers for shares of the pages; without it a document is read in one go."""
+
+    def checked(self, source: Source) -> bytes:
+        xml = self.write(source)
+        if self.schema is not None:
+            self.schema.check(xml)
+        return xml

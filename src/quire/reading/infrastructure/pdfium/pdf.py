@@ -23,7 +23,7 @@ from quire.reading.infrastructure.pdfium.library import start_library
 from quire.reading.infrastructure.pdfium.text_page import StyleBook, TextPage
 from quire.reading.infrastructure.pdfium.view import View
 
-HEADER_WITHIN_BYTES = 1024
+ENDS_WITHIN_BYTES = 1024
 TEXT_MAX_BYTES = 2_000
 ATTACHMENT_MAX_BYTES = 64 * 1024 * 1024
 PASSWORD_ERRORS = (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY)
@@ -53,9 +53,7 @@ class Pdf:
         """All pages, or one of `shares` runs of them, about as long each."""
         book, count = StyleBook(), self.page_count
         wanted = range(share * count // shares, (share + 1) * count // shares)
-        pages = tuple(page for page in self._pages(wanted, book) if page is not None)
-        if wanted and not pages:
-            raise PdfDamagedError("none of its pages can be loaded")
+        pages = tuple(self._pages(wanted, book))
         return Document(
             pages,
             book.styles(),
@@ -65,12 +63,11 @@ class Pdf:
             created_on=_day(self._meta("CreationDate")),
         )
 
-    def _pages(self, wanted: range, book: StyleBook) -> Iterator[Page | None]:
+    def _pages(self, wanted: range, book: StyleBook) -> Iterator[Page]:
         for index in wanted:
             page = raw.FPDF_LoadPage(self._handle, index)
             if not page:
-                yield None
-                continue
+                raise PdfDamagedError(f"page {index + 1} cannot be loaded")
             try:
                 yield _read(page, index + 1, book)
             finally:
@@ -94,10 +91,13 @@ def _address(content: Any) -> Any:
     return content if isinstance(content, bytes) else ctypes.addressof(ctypes.c_char.from_buffer(content))
 
 
-def check_header(start: bytes) -> None:
-    """Readers allow for some bytes of noise before it."""
-    if b"%PDF-" not in start[:HEADER_WITHIN_BYTES]:
+def check_ends(start: bytes, end: bytes) -> None:
+    """Readers allow for some bytes of noise before and after. What was cut off could be read in part, and nobody would
+    know which part is missing."""
+    if b"%PDF-" not in start[:ENDS_WITHIN_BYTES]:
         raise NotPdfError("it does not begin as a PDF does")
+    if b"%%EOF" not in end[-4 * ENDS_WITHIN_BYTES :]:
+        raise PdfDamagedError("its end is missing")
 
 
 def _day(stamp: str) -> str:

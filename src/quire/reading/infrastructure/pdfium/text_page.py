@@ -154,7 +154,8 @@ class TextPage:
         view = self._view
         if self._is_plain:
             library.char_origin(self._handle, first, self._to_x, self._to_y)
-            library.loose_box(self._handle, last, self._to_rect)
+            # The hyphen of a broken word is the character after its last.
+            library.loose_box(self._handle, last + broken, self._to_rect)
             baseline = view.top - self._y.value
             left, right = self._x.value - view.left, self._rect.right - view.left
             top, bottom = baseline - self._rise, baseline + self._fall
