@@ -27,10 +27,11 @@ from quire.entrypoints.engine import Engine
 from quire.jobs import Handler, JobContext, JobError, JobRequest
 from quire.jobs.application.settle_failure import settle_failure
 from quire.jobs.domain.breaker import BreakerState
+from quire.jobs.domain.failure_advice import NO_ADVICE, FailureAdvice
 from quire.jobs.domain.lease import Lease
 from quire.jobs.domain.outcome import Failed, HandedBack
 from quire.jobs.domain.throttle import IntegrationPolicy
-from quire.jobs.ports.v1.lease_store import DeadLetter
+from quire.jobs.ports.v1.lease_store import DeadLetter, Retry
 
 ANN = uuid4()
 
@@ -255,8 +256,11 @@ async def test_two_queues_of_one_integration_share_its_cap(dsn: str, tmp_path: P
     assert sum(len(taken.leases) for taken in claims) == 4
 
 
-async def _settle(engine: Engine, lease: Lease, code: str = "GATEWAY_DOWN") -> object:
-    return await settle_failure(Failed(lease, 1, code, "x"), engine.policies, engine.gate, lambda: 0.5)
+async def _settle(
+    engine: Engine, lease: Lease, code: str = "GATEWAY_DOWN", advice: FailureAdvice = NO_ADVICE
+) -> object:
+    failed = Failed(lease, 1, code, "x", advice)
+    return await settle_failure(failed, engine.policies, engine.gate, lambda: 0.5)
 
 
 async def _drain_counting(engine: Engine, queue: str) -> int:
@@ -276,3 +280,51 @@ async def _drain_counting(engine: Engine, queue: str) -> int:
 
     await asyncio.gather(*(work(uuid4()) for _ in range(8)))
     return most
+
+
+async def test_an_outage_opens_the_breaker_with_its_first_failure_and_burns_no_attempt(
+    dsn: str, tmp_path: Path
+) -> None:
+    async with opened_engine(dsn, tmp_path) as engine:
+        await fill(engine, "gateway", 3)
+        lease = await claim_one(engine, ANN, "gateway")
+        verdict = await _settle(engine, lease, advice=FailureAdvice(outage=True))
+        assert isinstance(verdict, HandedBack)
+        await engine.leases.hand_back(ANN, [verdict])
+        assert await breaker_of(engine) == "open"
+        assert (await job_of(engine, lease.job_id)).attempt == 0
+
+
+async def test_a_job_that_breaks_its_integration_is_not_the_only_one_that_probes(
+    dsn: str, tmp_path: Path
+) -> None:
+    async with opened_engine(dsn, tmp_path) as engine:
+        await fill(engine, "gateway", 3)
+        probed = []
+        for _ in range(4):
+            await open_breaker(engine, seconds_ago=60)
+            lease = await claim_one(engine, ANN, "gateway")
+            verdict = await _settle(engine, lease)
+            assert isinstance(verdict, HandedBack)
+            await engine.leases.hand_back(ANN, [verdict])
+            probed.append(lease.job_id)
+    assert len(set(probed[:3])) == 3
+    assert probed[3] == probed[0]
+
+
+async def test_a_failure_that_calls_itself_final_is_not_tried_again(dsn: str, tmp_path: Path) -> None:
+    async with opened_engine(dsn, tmp_path) as engine:
+        await enqueue_one(engine, kind="jobs.fail", payload={"code": "TRANSIENT"})
+        lease = await claim_one(engine, ANN, "default")
+        assert isinstance(await _settle(engine, lease, "TRANSIENT"), Retry)
+        verdict = await _settle(engine, lease, "TRANSIENT", advice=FailureAdvice(final=True))
+        assert isinstance(verdict, DeadLetter)
+
+
+async def test_a_retry_waits_for_as_long_as_the_other_side_asked(dsn: str, tmp_path: Path) -> None:
+    async with opened_engine(dsn, tmp_path) as engine:
+        await enqueue_one(engine, kind="jobs.fail", payload={"code": "TRANSIENT"})
+        lease = await claim_one(engine, ANN, "default")
+        verdict = await _settle(engine, lease, "TRANSIENT", advice=FailureAdvice(not_before_seconds=77))
+        assert isinstance(verdict, Retry)
+        assert verdict.delay_seconds == 77

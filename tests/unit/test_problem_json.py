@@ -12,6 +12,9 @@ from quire.runtime.http.problem_json import problem_response, status_of
 @pytest.mark.parametrize(
     ("family", "status"),
     [
+        ("MalformedRequestError", 400),
+        ("NotAcceptableError", 406),
+        ("UnsupportedMediaError", 415),
         ("InvalidInputError", 422),
         ("TooLargeError", 413),
         ("UnauthenticatedError", 401),
@@ -33,7 +36,7 @@ def test_every_family_of_the_kernel_is_in_the_table_by_itself() -> None:
     families = [
         thing for thing in vars(kernel).values() if isinstance(thing, type) and issubclass(thing, QuireError)
     ]
-    assert len(families) == 10
+    assert len(families) == 13
     assert {status_of(family()) for family in families if family is not QuireError}.isdisjoint({500})
 
 

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 
 from fastapi import FastAPI
 
+from quire.convert.presentation.routes.conversions import convert_routes
+from quire.entrypoints.convert import input_store
+from quire.entrypoints.convert_desk import conversion_desk
 from quire.entrypoints.engine import Engine, open_engine
 from quire.entrypoints.migrate import head_revision
 from quire.entrypoints.pdf_desk import pdf_desk
@@ -32,6 +35,8 @@ from quire.runtime.storage.routes import storage_routes
 from quire.runtime.telemetry import DatabaseReadiness
 
 BATCH_BODY_FACTOR = 16
+# What a form holds beside its file.
+FORM_ROOM_BYTES = 65_536
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,7 @@ async def open_api(settings: Settings, public_url: str = "") -> AsyncIterator[Fa
         )
         usage = UsageRecorder(TokenStore(engine.database))
         await stack.enter_async_context(_running(usage))
+        await input_store(settings, engine.storage).ensure_ready()
         builder = JinjaHtmlBuilder()
         stack.push_async_callback(builder.close)
         parts = ApiParts(engine, signer, usage, CompletionWatch(engine.board, engine.broker), builder)
@@ -77,6 +83,7 @@ def assemble_api(settings: Settings, parts: ApiParts) -> FastAPI:
             *job_routers(_job_desk(parts)),
             pdf_routes(pdf_desk(parts.engine, settings, parts.watch, templates, parts.builder)),
             template_routes(templates),
+            convert_routes(conversion_desk(parts.engine, settings, parts.watch)),
             webhook_routes(webhook_desk(parts.engine, settings)),
             token_routes(TokenStore(database)),
             tenant_routes(TenantStore(database)),
@@ -110,6 +117,7 @@ def _body_limits(settings: Settings) -> list[BodyLimitRule]:
     return [
         BodyLimitRule("POST", re.compile("/jobs/batch"), BATCH_BODY_FACTOR * settings.max_body_bytes),
         BodyLimitRule("POST", re.compile("/pdf/(jobs|preview)"), _document_bytes(settings)),
+        BodyLimitRule("POST", re.compile("/convert/jobs"), settings.convert_max_file_bytes + FORM_ROOM_BYTES),
         # The signature holds the exact size of the upload.
         BodyLimitRule("PUT", re.compile("/storage/.*", re.DOTALL), None),
     ]

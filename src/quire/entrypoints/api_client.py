@@ -6,7 +6,7 @@ import contextlib
 import ipaddress
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 from urllib.parse import urlsplit
 
 import httpx
@@ -24,6 +24,10 @@ NO_RENDERER = {
     "detail": "no renderer lives; the API offers the page as HTML",
     "retryable": True,
 }
+
+
+class ByteSink(Protocol):
+    def write(self, data: bytes, /) -> int: ...
 
 
 class ApiUnreachableError(UnavailableError):
@@ -73,6 +77,11 @@ class ApiClient:
             raise ApiRefusalError(NO_RENDERER, answer.status_code)
         return answer.json()
 
+    def post_file(self, path: str, file: BinaryIO, **fields: str) -> Any:
+        """A form with one file, read while it is sent. Its name stays here."""
+        form = {"files": {"file": ("input", file)}, "data": fields}
+        return self._send("POST", path, **form).json()
+
     def post_text(self, path: str, body: object) -> str:
         """For answers that are pages."""
         return self._send("POST", path, json=body).text
@@ -89,7 +98,7 @@ class ApiClient:
                 break
         return found
 
-    def download(self, path: str, target: BinaryIO) -> int:
+    def download(self, path: str, target: ByteSink) -> int:
         """Writes the bytes as they come; how many there were."""
         written = 0
         with _reachable(self.url), self._http.stream("GET", path) as answer:

@@ -6,7 +6,10 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
+from quire.convert import KIND as CONVERT_KIND
+from quire.convert import accepting_convert_handler, log_transition
 from quire.entrypoints.brokers import open_broker
+from quire.entrypoints.convert import convert_policies
 from quire.entrypoints.dsn import find_dsn
 from quire.entrypoints.shipped import shipped_dir
 from quire.jobs import (
@@ -60,13 +63,13 @@ class Engine:
 
 
 def shipped_handlers() -> list[Handler]:
-    """Every kind that this installation accepts. Kinds that need more than code (a browser) get their working
-    handler in the worker: see `entrypoints/render.py`."""
-    return [*diagnostic_handlers(), accepting_handler()]
+    """Every kind that this installation accepts. Kinds that need more than code (a browser, a gateway) get their
+    working handler in the worker: see `entrypoints/render.py` and `entrypoints/convert.py`."""
+    return [*diagnostic_handlers(), accepting_handler(), accepting_convert_handler()]
 
 
 def read_policies(settings: Settings) -> Policies:
-    return load_policies(settings.config_dir or shipped_dir("config"))
+    return convert_policies(load_policies(settings.config_dir or shipped_dir("config")), settings)
 
 
 @asynccontextmanager
@@ -112,6 +115,7 @@ async def open_engine(
         stack.push_async_callback(engine.broker.close)
         await engine.board.register_policies(policies)
         watch_transitions(RENDER_KIND, count_transition)
+        watch_transitions(CONVERT_KIND, log_transition)
         yield engine
 
 

@@ -82,7 +82,8 @@ class Installation:
 
     def _layout(self, dsn: str) -> Layout:
         secret_key = self._settings.secret_key.get_secret_value() or self._home.secret_key()
-        return Layout(self._home, dsn, secret_key, self._address, self._workers)
+        gateway = None if self._settings.gateway_url else ListenAddress.choose("127.0.0.1", 0)
+        return Layout(self._home, dsn, secret_key, self._address, self._workers, gateway)
 
     def _watch_readiness(self, token: str, ready_path: Path | None) -> None:
         if self._is_ready:

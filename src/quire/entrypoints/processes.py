@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from quire.runtime.program import Command
 from quire.runtime.settings import Settings
 
 API_GRACE_SECONDS = 15.0
+GATEWAY_GRACE_SECONDS = 15.0
 # Past a worker's own grace it hands its jobs back, which takes a moment.
 WORKER_MARGIN_SECONDS = 10.0
 
@@ -27,10 +29,13 @@ class Layout:
     secret_key: str
     address: ListenAddress
     workers: int
+    gateway: ListenAddress | None = None
+    """Where a gateway of its own listens; none where the settings name another."""
 
 
 def stages(layout: Layout, settings: Settings) -> list[list[Command]]:
-    """Workers before the API: what it accepts is worked on at once. Another kind of process goes here."""
+    """The gateway before the workers that call it, workers before the API: what it accepts is worked on at once.
+    Another kind of process goes here."""
     environment = child_environment(layout, settings)
     grace = settings.shutdown_grace_seconds + WORKER_MARGIN_SECONDS
     workers = [
@@ -38,7 +43,14 @@ def stages(layout: Layout, settings: Settings) -> list[list[Command]]:
         for number in range(1, layout.workers + 1)
     ]
     api = _quire("api", ["api", "--port", str(layout.address.port)], layout, environment, API_GRACE_SECONDS)
-    return [workers, [api]]
+    return [_gateways(layout, environment), workers, [api]]
+
+
+def _gateways(layout: Layout, environment: Mapping[str, str]) -> list[Command]:
+    if layout.gateway is None:
+        return []
+    arguments = ["gateway", "--host", layout.gateway.host, "--port", str(layout.gateway.port)]
+    return [_quire("gateway", arguments, layout, environment, GATEWAY_GRACE_SECONDS)]
 
 
 def _own_metrics(environment: Mapping[str, str], settings: Settings, number: int) -> dict[str, str]:
@@ -58,6 +70,10 @@ def child_environment(layout: Layout, settings: Settings) -> dict[str, str]:
         "QUIRE_PORT": str(layout.address.port),
         "PYTHONUNBUFFERED": "1",
     }
+    if layout.gateway is not None:
+        environment["GATEWAY_URL"] = layout.gateway.url
+        # It listens to this machine, which may have other users.
+        environment.setdefault("QUIRE_GATEWAY_TOKEN", secrets.token_urlsafe(32))
     if "storage_url" not in settings.model_fields_set:
         environment["QUIRE_STORAGE_URL"] = layout.home.storage_url
     return environment

@@ -13,6 +13,7 @@ import structlog
 
 import quire
 from quire.entrypoints.brokers import republisher_running
+from quire.entrypoints.convert import convert_handlers, convertible_queues, files_swept
 from quire.entrypoints.engine import Engine, open_engine
 from quire.entrypoints.render import servable_queues, worker_handlers
 from quire.entrypoints.webhooks import courier_running
@@ -64,7 +65,7 @@ def build_worker(engine: Engine, settings: Settings) -> Worker:
 def _card(engine: Engine, settings: Settings) -> WorkerCard:
     patterns = [pattern.strip() for pattern in settings.worker_queues.split(",") if pattern.strip()]
     matching = engine.policies.queues.matching(patterns)
-    able = servable_queues(settings, [queue.name for queue in matching])
+    able = convertible_queues(settings, servable_queues(settings, [queue.name for queue in matching]))
     queues = [queue for queue in matching if queue.name in able]
     if not queues:
         raise SettingsError(f"WORKER_QUEUES: no queue matches {settings.worker_queues!r}")
@@ -95,6 +96,11 @@ async def _ready(worker: Worker) -> None:
         raise UnavailableError("the worker has not polled lately", code="WORKER_STALLED")
 
 
+def _working(shipped: Sequence[Handler], converting: Sequence[Handler]) -> list[Handler]:
+    """Whoever can do a kind takes the place of whoever only accepts it."""
+    return list({handler.kind: handler for handler in (*shipped, *converting)}.values())
+
+
 def stop_on_signals(stop: Callable[[], None]) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop)
@@ -111,10 +117,11 @@ async def run_worker(
     A program that is a worker of something else brings the `inbox` it fills, and its own way to stop."""
     async with (
         worker_handlers(settings) as shipped,
+        convert_handlers(settings) as converting,
         open_engine(
             settings,
             application="quire-worker",
-            handlers=shipped if handlers is None else handlers,
+            handlers=_working(shipped, converting) if handlers is None else handlers,
             by_key=True,
             inbox=inbox,
         ) as engine,
@@ -129,6 +136,7 @@ async def run_worker(
             async with (
                 courier_running(engine, settings, worker.stop),
                 republisher_running(engine, settings, worker.stop),
+                files_swept(engine, settings),
             ):
                 await worker.run()
         finally:

@@ -19,6 +19,7 @@ from quire.jobs.domain.errors import (
     LeaseLostError,
     NoLiveWorkerError,
 )
+from quire.jobs.domain.failure_advice import FailureAdvice
 from quire.jobs.domain.job import Artifact, Job, JobDetail, JobEvent, JobFilter, QueueDepth, Receipt
 from quire.jobs.domain.policies import Policies
 from quire.jobs.domain.state import ENDED_STATES, JobState
@@ -37,6 +38,7 @@ __all__ = [
     "Artifact",
     "Broker",
     "CompletionWatch",
+    "FailureAdvice",
     "Handler",
     "HandlerRegistry",
     "Intake",

@@ -7,12 +7,15 @@ from quire.kernel.errors import (
     ForbiddenError,
     GoneError,
     InvalidInputError,
+    MalformedRequestError,
+    NotAcceptableError,
     NotFoundError,
     QuireError,
     RateLimitedError,
     TooLargeError,
     UnauthenticatedError,
     UnavailableError,
+    UnsupportedMediaError,
 )
 from quire.kernel.ids import is_uuid, new_uuid7
 
@@ -22,6 +25,8 @@ __all__ = [
     "ForbiddenError",
     "GoneError",
     "InvalidInputError",
+    "MalformedRequestError",
+    "NotAcceptableError",
     "NotFoundError",
     "QuireError",
     "RateLimitedError",
@@ -29,6 +34,7 @@ __all__ = [
     "TooLargeError",
     "UnauthenticatedError",
     "UnavailableError",
+    "UnsupportedMediaError",
     "canonical_json",
     "is_uuid",
     "new_uuid7",

@@ -37,6 +37,27 @@ class InvalidInputError(QuireError):
     title = "The request is not valid"
 
 
+class MalformedRequestError(QuireError):
+    """The request is not of the form its route takes: a field is missing, unknown or sent twice."""
+
+    code = "MALFORMED_REQUEST"
+    title = "The request is malformed"
+
+
+class NotAcceptableError(QuireError):
+    """The caller accepts no form this answer comes in."""
+
+    code = "NOT_ACCEPTABLE"
+    title = "No acceptable form of the answer"
+
+
+class UnsupportedMediaError(QuireError):
+    """The body, or a file in it, is of a type that is not taken here."""
+
+    code = "UNSUPPORTED_MEDIA_TYPE"
+    title = "The media type is not supported"
+
+
 class TooLargeError(QuireError):
     """A size limit was exceeded."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from quire.kernel import QuireError
@@ -213,6 +213,96 @@ class Settings(BaseSettings):
         4, ge=1, le=64, alias="QUIRE_RENDER_PAGES", description="Documents one worker prints at once."
     )
 
+    # Convert
+    gateway_url: str = Field(
+        "",
+        alias="GATEWAY_URL",
+        description="The gateway that turns PDF into XML. Empty: that of `quire up`; a worker without one converts"
+        " nothing.",
+    )
+    gateway_timeout_ms: int = Field(
+        180_000,
+        gt=0,
+        alias="GATEWAY_TIMEOUT_MS",
+        description="Longest time one call of the gateway may take.",
+    )
+    retry_max_attempts: int = Field(
+        3,
+        ge=1,
+        le=100,
+        alias="RETRY_MAX_ATTEMPTS",
+        description="Attempts of a conversion whose gateway failed or was late; over those of retries.yaml.",
+    )
+    uploads_dir: Path | None = Field(
+        None,
+        alias="UPLOADS_DIR",
+        description="Directory of the PDFs to convert, as `{job_id}.pdf`, shared by API and workers. Empty: the"
+        " storage.",
+    )
+    results_dir: Path | None = Field(
+        None,
+        alias="RESULTS_DIR",
+        description="Directory in which workers also lay each result as `{job_id}.xml`. Empty: the storage only.",
+    )
+    convert_mappings: str = Field(
+        "alto,tei,akn,facturx,ubl-invoice",
+        alias="CONVERT_MAPPINGS",
+        description="Comma-separated mappings that may be asked for.",
+    )
+    convert_max_file_bytes: int = Field(
+        104_857_600, gt=0, alias="CONVERT_MAX_FILE_BYTES", description="Largest PDF that is taken."
+    )
+    convert_max_result_bytes: int = Field(
+        268_435_456,
+        gt=0,
+        alias="CONVERT_MAX_RESULT_BYTES",
+        description="Largest XML that a gateway may answer.",
+    )
+
+    # Gateway
+    gateway_host: str = Field(
+        "127.0.0.1", alias="QUIRE_GATEWAY_HOST", description="Address the gateway binds to."
+    )
+    gateway_port: int = Field(
+        8710,
+        ge=0,
+        le=65535,
+        alias="QUIRE_GATEWAY_PORT",
+        description="Port the gateway binds to; 0 takes a free one.",
+    )
+    gateway_token: SecretStr = Field(
+        SecretStr(""),
+        alias="QUIRE_GATEWAY_TOKEN",
+        description="Bearer token that the gateway asks for. Empty: none, and its address is the wall.",
+    )
+    gateway_slots: int = Field(
+        2, ge=1, le=256, alias="QUIRE_GATEWAY_SLOTS", description="Documents one gateway reads at once."
+    )
+    gateway_max_bytes: int = Field(
+        104_857_600, gt=0, alias="QUIRE_GATEWAY_MAX_BYTES", description="Largest PDF that the gateway takes."
+    )
+    gateway_max_pages: int = Field(
+        5_000,
+        gt=0,
+        alias="QUIRE_GATEWAY_MAX_PAGES",
+        description="Most pages of a PDF that the gateway reads.",
+    )
+    gateway_memory_bytes: int = Field(
+        1_073_741_824,
+        ge=67_108_864,
+        alias="QUIRE_GATEWAY_MEMORY_BYTES",
+        description="Memory that reading one document may take.",
+    )
+    gateway_cpu_seconds: int = Field(
+        60,
+        ge=1,
+        alias="QUIRE_GATEWAY_CPU_SEC",
+        description="Processor time that reading one document may take.",
+    )
+    gateway_wall_seconds: float = Field(
+        120.0, gt=0, alias="QUIRE_GATEWAY_WALL_SEC", description="Time that reading one document may take."
+    )
+
     # Telemetry
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", alias="QUIRE_LOG_LEVEL", description="Least level that is logged."
@@ -225,6 +315,12 @@ class Settings(BaseSettings):
         alias="OTEL_EXPORTER_OTLP_ENDPOINT",
         description="OTLP/HTTP collector. Empty: traces are made and propagated, not exported.",
     )
+
+    @field_validator("uploads_dir", "results_dir", mode="before")
+    @classmethod
+    def _no_directory(cls, value: object) -> object:
+        """An empty name is none; as a path it would be the current directory."""
+        return value or None
 
     @property
     def listen_dsn(self) -> str:

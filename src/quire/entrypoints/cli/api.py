@@ -43,12 +43,12 @@ def api(
 
 
 async def serve_api(settings: Settings) -> None:
-    with _bind(settings) as listener:
-        url = _url(settings, listener)
+    with bind(settings.host, settings.port) as listener:
+        url = url_of(settings.host, listener)
         async with open_api(settings, url if not settings.public_url else "") as app:
             settle_garbage()
             log.info("api_listening", url=url)
-            await GracefulServer(_config(app), app.state.release_waiters).serve(sockets=[listener])
+            await GracefulServer(server_config(app), app.state.release_waiters).serve(sockets=[listener])
     log.info("api_stopped")
 
 
@@ -69,7 +69,7 @@ class GracefulServer(uvicorn.Server):
         self._on_stop()
 
 
-def _config(app: FastAPI) -> uvicorn.Config:
+def server_config(app: FastAPI) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http="httptools",
@@ -82,14 +82,14 @@ def _config(app: FastAPI) -> uvicorn.Config:
     )
 
 
-def _bind(settings: Settings) -> socket.socket:
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+def bind(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+        return socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
-        raise AddressError(f"{settings.host}:{settings.port}: {error.strerror or error}") from None
+        raise AddressError(f"{host}:{port}: {error.strerror or error}") from None
 
 
-def _url(settings: Settings, listener: socket.socket) -> str:
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return f"http://{host}:{listener.getsockname()[1]}"
+def url_of(host: str, listener: socket.socket) -> str:
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{listener.getsockname()[1]}"

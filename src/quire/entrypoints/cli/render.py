@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any
 
 import typer
 
 from quire.entrypoints.api_client import ApiClient
+from quire.entrypoints.cli.hashing_file import HashingFile
 from quire.entrypoints.cli.job_waiting import ENDED, exit_by_outcome, wait_for_jobs
 from quire.entrypoints.cli.json_input import read_object
 from quire.entrypoints.cli.listing import AsJson, show_json
@@ -119,25 +119,11 @@ def _print(
 def _save(api: ApiClient, job: dict[str, Any], path: Path) -> int:
     """The file appears only when its bytes are the rendered ones."""
     with whole_file(path) as target:
-        hashing = _HashingFile(target)
-        written = api.download(job["download_url"], hashing)  # type: ignore[arg-type]
+        hashing = HashingFile(target)
+        written = api.download(job["download_url"], hashing)
         if hashing.sha256 != job["sha256"]:
             raise DownloadDamagedError(f"{path}: sha256 {hashing.sha256}, the job says {job['sha256']}")
     return written
-
-
-class _HashingFile:
-    def __init__(self, target: BinaryIO) -> None:
-        self._target = target
-        self._digest = hashlib.sha256()
-
-    def write(self, data: bytes) -> int:
-        self._digest.update(data)
-        return self._target.write(data)
-
-    @property
-    def sha256(self) -> str:
-        return self._digest.hexdigest()
 
 
 def _show(job: dict[str, Any]) -> None:

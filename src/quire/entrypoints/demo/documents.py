@@ -10,6 +10,13 @@ from quire.entrypoints.cli.moments import size
 from quire.entrypoints.demo.scenario import Scenario, Stage, expect
 
 
+def printed_invoice(stage: Stage) -> bytes:
+    job = _rendered(stage, stage.api.post("/pdf/jobs", _document(stage))["job_id"])
+    copy = io.BytesIO()
+    stage.api.download(job["download_url"], copy)
+    return copy.getvalue()
+
+
 def invoice(stage: Stage) -> str:
     job = _rendered(stage, stage.api.post("/pdf/jobs", _document(stage))["job_id"])
     copy = io.BytesIO()

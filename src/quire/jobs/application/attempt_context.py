@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from uuid import UUID
 
 from quire.jobs.application.running_job import RunningJob
@@ -50,13 +50,31 @@ class AttemptContext:
         content_type: str = "application/octet-stream",
         folder: str = "artifacts",
     ) -> Artifact:
-        if self._running.artifact is not None:
-            raise JobError("an attempt makes one artifact", code="ARTIFACT_TWICE")
+        self._refuse_second_artifact()
         artifact = await self._artifacts.write(
             self._worker_id, self.lease, data, filename=filename, content_type=content_type, folder=folder
         )
         self._running.artifact = artifact
         return artifact
+
+    async def put_artifact_stream(
+        self,
+        chunks: AsyncIterator[bytes],
+        *,
+        filename: str,
+        content_type: str = "application/octet-stream",
+        folder: str = "artifacts",
+    ) -> Artifact:
+        self._refuse_second_artifact()
+        artifact = await self._artifacts.write_stream(
+            self._worker_id, self.lease, chunks, filename=filename, content_type=content_type, folder=folder
+        )
+        self._running.artifact = artifact
+        return artifact
+
+    def _refuse_second_artifact(self) -> None:
+        if self._running.artifact is not None:
+            raise JobError("an attempt makes one artifact", code="ARTIFACT_TWICE")
 
     async def run_child(
         self, argv: Sequence[str], *, stdin: bytes = b"", env: Mapping[str, str] | None = None

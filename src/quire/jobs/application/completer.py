@@ -140,7 +140,9 @@ class Completer:
         outcomes = [outcome_of(item) for item in items]
         for outcome in outcomes:
             if outcome.lease.job_id in accepted:
-                note_lease(outcome.lease, state, outcome.error_code if isinstance(outcome, Failed) else None)
+                code = outcome.error_code if isinstance(outcome, Failed) else None
+                reason = outcome.reason if isinstance(outcome, HandedBack) else None
+                note_lease(outcome.lease, state, code, outcome.duration_ms, reason)
         await self._on_written(outcomes, accepted)
 
     async def _persist(self, action: Callable[[], Awaitable[Item]]) -> Item:

@@ -20,6 +20,7 @@ from quire.jobs.domain.errors import (
     PayloadUndecodableError,
     UnknownKindError,
 )
+from quire.jobs.domain.failure_advice import NO_ADVICE, FailureAdvice
 from quire.jobs.domain.outcome import Cancelled, Failed, HandedBack, Outcome, Succeeded
 from quire.jobs.ports.v1.handler import Handler, JobContext
 from quire.kernel import QuireError
@@ -47,7 +48,8 @@ async def execute_job(running: RunningJob, handlers: HandlerRegistry, context: J
     except JobDeferredError as deferred:
         return HandedBack(running.lease, _duration_ms(running), deferred.detail, deferred.delay_seconds)
     except QuireError as error:
-        return _after_error(running, error.code, error.detail)
+        advice = error.advice if isinstance(error, JobError) else NO_ADVICE
+        return _after_error(running, error.code, error.detail, advice)
     except (Exception, SystemExit) as error:
         # A library that calls exit() means its own program, not this worker.
         log.exception("handler_crashed", job_id=str(running.lease.job_id), kind=running.lease.kind)
@@ -85,13 +87,17 @@ def _succeeded(running: RunningJob, value: object) -> Succeeded:
     return Succeeded(running.lease, _duration_ms(running), running.kind.ttl_seconds, text, running.artifact)
 
 
-def _failed(running: RunningJob, code: str, message: str) -> Failed:
-    return Failed(running.lease, _duration_ms(running), code, message)
+def _failed(running: RunningJob, code: str, message: str, advice: FailureAdvice = NO_ADVICE) -> Failed:
+    return Failed(running.lease, _duration_ms(running), code, message, advice)
 
 
-def _after_error(running: RunningJob, code: str, message: str) -> Outcome | None:
+def _after_error(
+    running: RunningJob, code: str, message: str, advice: FailureAdvice = NO_ADVICE
+) -> Outcome | None:
     """An attempt that was told to stop may fail on its way out; why it was stopped is what counts."""
-    return _failed(running, code, message) if running.stop_reason is None else outcome_of_stop(running)
+    if running.stop_reason is not None:
+        return outcome_of_stop(running)
+    return _failed(running, code, message, advice)
 
 
 def outcome_of_stop(running: RunningJob) -> Outcome | None:

@@ -11,6 +11,8 @@ from quire.jobs.ports.v1.integration_gate import IntegrationGate
 from quire.jobs.ports.v1.lease_store import DeadLetter, Retry
 
 Verdict = Retry | DeadLetter | HandedBack
+# Any time at all: what waits was due before now.
+BEHIND_SECONDS = 0.001
 
 
 async def settle_failure(
@@ -20,13 +22,21 @@ async def settle_failure(
     if queue.integration is not None and await _integration_is_down(
         failed, queue.integration, policies, gate
     ):
-        return HandedBack(failed.lease, failed.duration_ms, "held")
+        return HandedBack(failed.lease, failed.duration_ms, "held", _hold_seconds(failed))
     kind, code = failed.lease.kind, failed.error_code
+    if failed.advice.final:
+        return DeadLetter(failed, transient=False)
     delay = policies.retries.next_delay(kind, code, queue.size_class, failed.lease.attempt, random)
     if delay is not None:
-        return Retry(failed, delay)
+        return Retry(failed, max(delay, failed.advice.not_before_seconds))
     transient = policies.retries.rule_for(kind, code, queue.size_class) is not None
     return DeadLetter(failed, transient)
+
+
+def _hold_seconds(failed: Failed) -> float:
+    """A probe that failed goes behind the others: a job that breaks its integration each time must not be the only
+    one that ever probes."""
+    return max(failed.advice.not_before_seconds, BEHIND_SECONDS if failed.lease.probe else 0.0)
 
 
 async def _integration_is_down(failed: Failed, name: str, policies: Policies, gate: IntegrationGate) -> bool:
@@ -35,5 +45,7 @@ async def _integration_is_down(failed: Failed, name: str, policies: Policies, ga
     if policy.breaker is None:
         return False
     blamed = failed.error_code in policy.breaker.failure_codes
-    state = await gate.record(policy, failed=blamed, probe=failed.lease.probe)
+    state = await gate.record(
+        policy, failed=blamed, probe=failed.lease.probe, outage=blamed and failed.advice.outage
+    )
     return blamed and state is not BreakerState.CLOSED

@@ -30,9 +30,19 @@ def note_transition(transition: Transition) -> None:
         watcher(transition)
 
 
-def note_lease(lease: Lease, state: JobState, error_code: str | None = None) -> None:
+def note_lease(
+    lease: Lease,
+    state: JobState,
+    error_code: str | None = None,
+    duration_ms: int | None = None,
+    reason: str | None = None,
+) -> None:
     """The same for a job in a worker's hands; costs one look-up for kinds that nobody watches."""
     watcher = _WATCHERS.get(lease.kind)
     if watcher is not None:
         age_seconds = lease.age_seconds + time.monotonic() - lease.claimed_at
-        watcher(Transition(lease.kind, state, error_code, age_seconds))
+        watcher(
+            Transition(
+                lease.kind, state, error_code, age_seconds, lease.job_id, lease.attempt, duration_ms, reason
+            )
+        )

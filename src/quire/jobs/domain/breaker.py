@@ -26,14 +26,23 @@ class BreakerPolicy:
 
 
 def state_after(
-    policy: BreakerPolicy, state: BreakerState, successes: int, failures: int, *, probe: bool, failed: bool
+    policy: BreakerPolicy,
+    state: BreakerState,
+    successes: int,
+    failures: int,
+    *,
+    probe: bool,
+    failed: bool,
+    outage: bool = False,
 ) -> BreakerState:
-    """The state after one outcome. Only the probe's outcome moves a half-open breaker: a late failure of a job
-    that started before the breaker opened says nothing about how the integration is now."""
+    """The state after one outcome. Who knows that the integration does not answer at all (`outage`) need not wait for
+    the window to fill: every further call would burn another job's attempt. Only the probe's outcome moves a
+    half-open breaker: a late failure of a job that started before the breaker opened says nothing about how the
+    integration is now."""
     if state is BreakerState.HALF_OPEN:
         if not probe:
             return state
         return BreakerState.OPEN if failed else BreakerState.CLOSED
-    if state is BreakerState.CLOSED and failed and policy.trips(successes, failures):
+    if state is BreakerState.CLOSED and failed and (outage or policy.trips(successes, failures)):
         return BreakerState.OPEN
     return state

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from quire.jobs.domain.failure_advice import NO_ADVICE, FailureAdvice
 from quire.kernel import (
     ConflictError,
     InvalidInputError,
@@ -105,6 +108,18 @@ class JobError(QuireError):
 
     code = "JOB_FAILED"
     title = "The job failed"
+
+    def __init__(
+        self,
+        detail: str = "",
+        *,
+        code: str | None = None,
+        retryable: bool | None = None,
+        extra: Mapping[str, object] | None = None,
+        advice: FailureAdvice = NO_ADVICE,
+    ) -> None:
+        super().__init__(detail, code=code, retryable=retryable, extra=extra)
+        self.advice = advice
 
 
 class JobDeferredError(QuireError):

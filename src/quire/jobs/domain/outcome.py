@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from quire.jobs.domain.failure_advice import NO_ADVICE, FailureAdvice
 from quire.jobs.domain.job import Artifact
 from quire.jobs.domain.lease import Lease
 
@@ -26,6 +27,7 @@ class Failed:
     duration_ms: int
     error_code: str
     message: str
+    advice: FailureAdvice = NO_ADVICE
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from uuid import UUID
 
 from quire.jobs.domain.state import JobState
 
@@ -14,3 +15,8 @@ class Transition:
     error_code: str | None = None
     age_seconds: float | None = None
     """Since the job was accepted, by the database's clock; None where nobody asked it."""
+    job_id: UUID | None = None
+    attempt: int | None = None
+    duration_ms: int | None = None
+    reason: str | None = None
+    """Why a job that ran is queued again."""

@@ -15,18 +15,24 @@ from quire.kernel import (
     ForbiddenError,
     GoneError,
     InvalidInputError,
+    MalformedRequestError,
+    NotAcceptableError,
     NotFoundError,
     QuireError,
     RateLimitedError,
     TooLargeError,
     UnauthenticatedError,
     UnavailableError,
+    UnsupportedMediaError,
 )
 from quire.runtime.telemetry import current_trace_id
 
 CONTENT_TYPE = "application/problem+json"
 
 STATUS_BY_FAMILY: tuple[tuple[type[QuireError], int], ...] = (
+    (MalformedRequestError, 400),
+    (NotAcceptableError, 406),
+    (UnsupportedMediaError, 415),
     (InvalidInputError, 422),
     (TooLargeError, 413),
     (UnauthenticatedError, 401),

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import time
+from collections.abc import AsyncIterator
 from uuid import UUID
 
 from quire.jobs.domain.errors import LeaseLostError
@@ -27,13 +28,33 @@ class StoredArtifacts:
     async def write(
         self, worker_id: UUID, lease: Lease, data: bytes, *, filename: str, content_type: str, folder: str
     ) -> Artifact:
-        suffix = filename.rsplit(".", 1)[-1] if "." in filename else "bin"
-        # The fence in the name keeps a zombie's bytes apart from those of the attempt that counts.
-        key = f"{folder}/{lease.job_id}/{time.time_ns() // 1_000_000}-{lease.fence}.{suffix}"
+        key = _key(lease, folder, filename)
         await self._begin(worker_id, lease, key, content_type, filename)
         stored = await self._put_or_clean_up(key, data, content_type)
         digest = hashlib.sha256(data).hexdigest()
         return Artifact(key, lease.job_id, content_type, filename, stored.size_bytes, digest)
+
+    async def write_stream(
+        self,
+        worker_id: UUID,
+        lease: Lease,
+        chunks: AsyncIterator[bytes],
+        *,
+        filename: str,
+        content_type: str,
+        folder: str,
+    ) -> Artifact:
+        key = _key(lease, folder, filename)
+        await self._begin(worker_id, lease, key, content_type, filename)
+        digest = hashlib.sha256()
+        try:
+            # A cancel reaches the storage, which drops what it has: unlike one block, a stream may last.
+            stored = await self._storage.put_stream(key, _hashed(chunks, digest), content_type=content_type)
+        except BaseException:
+            with contextlib.suppress(QuireError):
+                await self.discard_unpublished(key)
+            raise
+        return Artifact(key, lease.job_id, content_type, filename, stored.size_bytes, digest.hexdigest())
 
     async def _begin(self, worker_id: UUID, lease: Lease, key: str, content_type: str, filename: str) -> None:
         async with self._database.acquire() as connection:
@@ -68,3 +89,15 @@ class StoredArtifacts:
 
     async def delete_bytes(self, artifact_key: str) -> None:
         await self._storage.delete(artifact_key)
+
+
+def _key(lease: Lease, folder: str, filename: str) -> str:
+    """The fence in the name keeps a zombie's bytes apart from those of the attempt that counts."""
+    suffix = filename.rsplit(".", 1)[-1] if "." in filename else "bin"
+    return f"{folder}/{lease.job_id}/{time.time_ns() // 1_000_000}-{lease.fence}.{suffix}"
+
+
+async def _hashed(chunks: AsyncIterator[bytes], digest: hashlib._Hash) -> AsyncIterator[bytes]:
+    async for chunk in chunks:
+        digest.update(chunk)
+        yield chunk

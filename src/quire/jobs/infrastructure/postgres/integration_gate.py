@@ -17,7 +17,9 @@ class PostgresIntegrationGate:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def record(self, policy: IntegrationPolicy, *, failed: bool, probe: bool) -> BreakerState:
+    async def record(
+        self, policy: IntegrationPolicy, *, failed: bool, probe: bool, outage: bool = False
+    ) -> BreakerState:
         if policy.breaker is None:
             return BreakerState.CLOSED
         async with self._database.transaction() as connection:
@@ -31,7 +33,13 @@ class PostgresIntegrationGate:
             assert window is not None
             state = BreakerState(row["breaker"])
             after = state_after(
-                policy.breaker, state, window["successes"], window["failures"], probe=probe, failed=failed
+                policy.breaker,
+                state,
+                window["successes"],
+                window["failures"],
+                probe=probe,
+                failed=failed,
+                outage=outage,
             )
             if after is not state:
                 await self._move(connection, policy.name, after)

@@ -221,7 +221,15 @@ class PostgresLeaseStore:
 
 def _move(row: asyncpg.Record) -> Transition:
     code = WORKER_LOST if row["state"] == "failed" else None
-    return Transition(row["kind"], JobState(row["state"]), code, row["age_seconds"])
+    return Transition(
+        row["kind"],
+        JobState(row["state"]),
+        code,
+        row["age_seconds"],
+        job_id=row["id"],
+        attempt=row["attempt"],
+        reason="lease_expired",
+    )
 
 
 def _cancelled(rows: Sequence[asyncpg.Record]) -> list[UUID]:

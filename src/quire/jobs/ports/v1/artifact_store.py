@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Protocol
 from uuid import UUID
 
@@ -15,6 +16,19 @@ class ArtifactStore(Protocol):
     ) -> Artifact:
         """SHALL raise LeaseLostError, writing nothing, under a stale fence. Bytes SHALL be whole or absent.
         Nobody sees them before the job succeeds."""
+        ...
+
+    async def write_stream(
+        self,
+        worker_id: UUID,
+        lease: Lease,
+        chunks: AsyncIterator[bytes],
+        *,
+        filename: str,
+        content_type: str,
+        folder: str,
+    ) -> Artifact:
+        """As `write`, in bounded memory. An error of `chunks` SHALL leave nothing behind and come out as it is."""
         ...
 
     async def exists(self, artifact_key: str) -> bool: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -39,6 +39,17 @@ class JobContext(Protocol):
         folder: str = "artifacts",
     ) -> Artifact:
         """At most one artifact a job; it becomes visible when the job succeeds."""
+        ...
+
+    async def put_artifact_stream(
+        self,
+        chunks: AsyncIterator[bytes],
+        *,
+        filename: str,
+        content_type: str = "application/octet-stream",
+        folder: str = "artifacts",
+    ) -> Artifact:
+        """The same for bytes that come by and by; an error of `chunks` leaves nothing behind."""
         ...
 
     async def run_child(

@@ -22,8 +22,11 @@ class IntegrationStatus:
 
 
 class IntegrationGate(Protocol):
-    async def record(self, policy: IntegrationPolicy, *, failed: bool, probe: bool) -> BreakerState:
-        """SHALL count the outcome in the window that all workers share and return the breaker's state after it."""
+    async def record(
+        self, policy: IntegrationPolicy, *, failed: bool, probe: bool, outage: bool = False
+    ) -> BreakerState:
+        """SHALL count the outcome in the window that all workers share and return the breaker's state after it.
+        A failure that is an outage SHALL open the breaker whatever the window holds."""
         ...
 
     async def status(self) -> Sequence[IntegrationStatus]: ...

@@ -1,10 +1,9 @@
 """The process that runs template code: no rights, no network (its parent sees to that), little memory. Takes framed
-requests on standard input, answers on standard output, and imports nothing of Quire but its filters."""
+requests on standard input, answers on standard output, and imports nothing of Quire but its filters and its cell."""
 
 from __future__ import annotations
 
 import json
-import os
 import resource
 import struct
 import sys
@@ -15,16 +14,17 @@ from jinja2 import StrictUndefined, Template, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from quire.render.infrastructure.jinja.filters import FILTERS, day, money
+from quire.runtime.isolation import give_up_rights, limit
 
 MEMORY_MAX_BYTES = 512 * 1024 * 1024
 HTML_MAX_CHARACTERS = 8_000_000
-NOBODY = 65534
 TEMPLATES_KEPT = 32
 LANGUAGES = ("en", "tr", "ru", "de", "fr", "es", "it", "nl", "pl", "pt", "uk")
 
 
 def main() -> None:
     warm_up()
+    take_limits()
     give_up_rights()
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     write_frame(sink, b"ready")
@@ -45,16 +45,11 @@ def warm_up() -> None:
         day("2026-01-31", language)
 
 
-def give_up_rights() -> None:
-    """After the imports: nobody may not be able to read them."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_MAX_BYTES, MEMORY_MAX_BYTES))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (16, 16))
-    if os.geteuid() == 0:
-        os.setgroups([])
-        os.setresgid(NOBODY, NOBODY, NOBODY)
-        os.setresuid(NOBODY, NOBODY, NOBODY)
+def take_limits() -> None:
+    limit(resource.RLIMIT_AS, MEMORY_MAX_BYTES)
+    limit(resource.RLIMIT_CORE, 0)
+    limit(resource.RLIMIT_FSIZE, 0)
+    limit(resource.RLIMIT_NOFILE, 16)
 
 
 def answer(request: bytes) -> bytes:

@@ -13,14 +13,13 @@ from collections.abc import Mapping
 
 from quire.render.domain.errors import NavigationTimeoutError, TemplateError
 from quire.render.domain.template_pack import TemplatePack
+from quire.runtime.isolation import BARE_ENVIRONMENT, DIE_WITH_PARENT, without_network
 
 ANSWER_MAX_BYTES = 40_000_000
 START_SECONDS = 30.0
 DIED = (asyncio.IncompleteReadError, ConnectionError)
 # A process that has filled this many templates gives its memory back.
 FILLS_MAX = 2_000
-DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL", "--no-new-privs", "--")
-ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TZ": "UTC"}
 
 
 class JinjaHtmlBuilder:
@@ -86,7 +85,7 @@ class JinjaHtmlBuilder:
 
 async def _start_child() -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
-        *_without_network(),
+        *without_network(),
         *DIE_WITH_PARENT,
         sys.executable,
         "-m",
@@ -94,7 +93,7 @@ async def _start_child() -> asyncio.subprocess.Process:
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
-        env=ENVIRONMENT,
+        env=BARE_ENVIRONMENT,
         start_new_session=True,
     )
 
@@ -112,9 +111,3 @@ async def _read_frame(child: asyncio.subprocess.Process) -> bytes:
     if size > ANSWER_MAX_BYTES:
         raise ConnectionError("the template process answers too much")
     return await child.stdout.readexactly(size)
-
-
-def _without_network() -> tuple[str, ...]:
-    if os.geteuid() == 0:
-        return ("unshare", "--net", "--")
-    return ("unshare", "--user", "--map-current-user", "--net", "--")

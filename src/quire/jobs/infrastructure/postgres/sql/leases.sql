@@ -298,7 +298,7 @@ WITH expired AS MATERIALIZED (
     SELECT id, 'running', state, attempt, fence, $4, 'lease_expired',
            CASE WHEN state = 'failed' THEN 'WORKER_LOST' END FROM updated
 )
-SELECT id, state, kind, extract(epoch FROM now() - created_at)::float8 AS age_seconds FROM updated
+SELECT id, state, kind, attempt, extract(epoch FROM now() - created_at)::float8 AS age_seconds FROM updated
 
 -- name: open_problems
 -- Purpose: one open problem for each failed job in $1; a job that has one keeps it.

@@ -1,0 +1,162 @@
+"""What the worker costs over a bare call of the gateway: the same file, one call after the other, straight to the
+gateway and as jobs through a real worker process with Postgres and a disk that syncs. Both run in turns, so that a
+busy machine is busy for both. `python -m bench.convert_overhead URL FILE` measures a gateway that runs already.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import itertools
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import UUID
+
+from bench.report import Row
+from bench.servers import end_on_sigterm, postgres, scratch
+from quire.convert import ConvertDesk, create_conversion
+from quire.convert.domain.conversion import KIND
+from quire.convert.infrastructure.http.gateway_client import HttpGatewayClient
+from quire.convert.ports.v1.gateway_client import PdfSource
+from quire.entrypoints.convert import CONVERT_QUEUE, input_store, mapping_list
+from quire.entrypoints.engine import Engine, open_engine
+from quire.entrypoints.migrate import migrate
+from quire.runtime.auth import Principal
+from quire.runtime.settings import load_settings
+
+BAR = 1.10
+LANES = (1, 4)
+WHO = Principal("bench", "bench", "bench", "admin")
+TOOK = """
+SELECT count(*) FILTER (WHERE state = 'succeeded') AS done,
+       extract(epoch FROM max(finished_at) - min(started_at))::float8 AS seconds
+FROM jobs WHERE kind = $1 AND id = ANY ($2::uuid[])
+"""
+_numbers = itertools.count()
+
+
+def rows(gateway_url: str, pdf: bytes, mapping: str, *, calls: int = 8, rounds: int = 5) -> list[Row]:
+    """Blocks until it is measured: with one call at a time, and with as many as a worker makes by default."""
+    return [_row(gateway_url, pdf, mapping, calls, rounds, lanes) for lanes in LANES]
+
+
+def _row(gateway_url: str, pdf: bytes, mapping: str, calls: int, rounds: int, lanes: int) -> Row:
+    with scratch("convert") as directory, postgres() as server:
+        dsn = f"{server}quire"
+        names = {
+            "DATABASE_URL": dsn,
+            "QUIRE_STORAGE_URL": f"file:{directory / 'storage'}",
+            "GATEWAY_URL": gateway_url,
+            "WORKER_QUEUES": CONVERT_QUEUE,
+            "WORKER_CONCURRENCY": str(lanes),
+            "QUIRE_LOG_LEVEL": "warning",
+        }
+        asyncio.run(migrate(dsn))
+        with _worker(names, directory):
+            pairs = asyncio.run(_measured(names, pdf, mapping, calls, rounds, lanes))
+    bare, through = (statistics.median(values) for values in zip(*pairs, strict=True))
+    note = f"{rounds} rounds of {calls} calls, load {os.getloadavg()[0]:.1f}"
+    measure = f"seconds a conversion, {lanes} at once"
+    return Row(measure, through, "bare gateway call", bare, BAR, lower_is_better=True, note=note)
+
+
+async def _measured(
+    names: dict[str, str], pdf: bytes, mapping: str, calls: int, rounds: int, lanes: int
+) -> list[tuple[float, float]]:
+    pairs = []
+    async with open_engine(load_settings(**names), application="bench") as engine:
+        await _bare(names["GATEWAY_URL"], pdf, mapping, 2, lanes)
+        await _through(engine, names, pdf, mapping, 2)
+        for _ in range(rounds):
+            bare = await _bare(names["GATEWAY_URL"], pdf, mapping, calls, lanes)
+            pairs.append((bare, await _through(engine, names, pdf, mapping, calls)))
+    return pairs
+
+
+async def _bare(url: str, pdf: bytes, mapping: str, calls: int, lanes: int) -> float:
+    """Seconds a call, by the worker's own client, which then throws the answer away."""
+    client = HttpGatewayClient(url, timeout_seconds=180, connections_max=lanes)
+    left = iter(range(calls))
+
+    async def call() -> None:
+        for _ in left:
+            async for _chunk in client.process(mapping, _source(_variant(pdf))):
+                pass
+
+    began_at = time.monotonic()
+    await asyncio.gather(*(call() for _ in range(lanes)))
+    seconds = time.monotonic() - began_at
+    await client.close()
+    return seconds / calls
+
+
+async def _through(engine: Engine, names: dict[str, str], pdf: bytes, mapping: str, calls: int) -> float:
+    """Seconds a job, from the first claim to the last success, of jobs that all wait in a paused queue."""
+    settings = load_settings(**names)
+    desk = ConvertDesk(
+        engine.intake, input_store(settings, engine.storage), mapping_list(settings), len(pdf) + 100
+    )
+    await engine.board.pause(CONVERT_QUEUE, "bench")
+    ids = [(await create_conversion(desk, WHO, mapping, _once(_variant(pdf)))).job_id for _ in range(calls)]
+    await engine.board.resume(CONVERT_QUEUE)
+    return await _seconds(engine, ids) / calls
+
+
+async def _seconds(engine: Engine, ids: list[UUID]) -> float:
+    while True:
+        async with engine.database.acquire() as connection:
+            row = await connection.fetchrow(TOOK, KIND, ids)
+        assert row is not None
+        if row["done"] == len(ids):
+            return float(row["seconds"])
+        await asyncio.sleep(0.2)
+
+
+def _variant(pdf: bytes) -> bytes:
+    """Other bytes, the same document: equal work would be done once."""
+    return pdf + b"\n%% %d\n" % next(_numbers)
+
+
+def _source(pdf: bytes) -> PdfSource:
+    return PdfSource(len(pdf), lambda: _once(pdf))
+
+
+async def _once(data: bytes) -> AsyncIterator[bytes]:
+    yield data
+
+
+@contextmanager
+def _worker(names: dict[str, str], directory: Path) -> Iterator[None]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "quire", "worker"], env={**os.environ, **names}, cwd=directory
+    )
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("url")
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--mapping", default="alto")
+    parser.add_argument("--calls", type=int, default=8)
+    parser.add_argument("--rounds", type=int, default=5)
+    given = parser.parse_args()
+    end_on_sigterm()
+    for row in rows(
+        given.url, given.file.read_bytes(), given.mapping, calls=given.calls, rounds=given.rounds
+    ):
+        print(row.as_json())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""Accept a PDF: allowed mapping, a file that is one, its bytes safe under the job's id, one job for equal work."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from uuid import UUID
+
+from quire.convert.domain.conversion import KIND, Conversion
+from quire.convert.domain.mapping_list import MappingList
+from quire.convert.domain.pdf_check import PdfCheck
+from quire.convert.ports.v1.input_store import InputStore
+from quire.jobs import Intake, JobRequest, Receipt, enqueue_jobs
+from quire.kernel import new_uuid7
+from quire.runtime.auth import Principal
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertDesk:
+    """What accepting files needs; wired once a process."""
+
+    intake: Intake
+    inputs: InputStore
+    mappings: MappingList
+    max_file_bytes: int
+
+
+async def create_conversion(
+    desk: ConvertDesk, caller: Principal, mapping: str, chunks: AsyncIterator[bytes]
+) -> Receipt:
+    """The bytes are there before the job is: a worker may take it at once."""
+    desk.mappings.check(mapping)
+    job_id = new_uuid7()
+    kept = False
+    try:
+        conversion = await _take_in(desk, job_id, mapping, chunks)
+        receipt = await _enqueue(desk, caller, job_id, conversion)
+        kept = receipt.job_id == job_id
+    finally:
+        if not kept:
+            # Refused, or another job stands for this one and has these bytes already.
+            await desk.inputs.delete(job_id)
+    return receipt
+
+
+async def _take_in(desk: ConvertDesk, job_id: UUID, mapping: str, chunks: AsyncIterator[bytes]) -> Conversion:
+    check = PdfCheck(desk.max_file_bytes)
+    await desk.inputs.put(job_id, _checked(chunks, check))
+    return Conversion(mapping, check.sha256, check.size_bytes)
+
+
+async def _checked(chunks: AsyncIterator[bytes], check: PdfCheck) -> AsyncIterator[bytes]:
+    async for chunk in chunks:
+        check.feed(chunk)
+        yield chunk
+    check.close()
+
+
+async def _enqueue(desk: ConvertDesk, caller: Principal, job_id: UUID, conversion: Conversion) -> Receipt:
+    size_class = desk.intake.policies.queues.size_class_of(conversion.size_bytes)
+    request = JobRequest(KIND, conversion.to_payload(), size_class=size_class, job_id=job_id)
+    (receipt,) = await enqueue_jobs(desk.intake, [request], tenant_id=caller.tenant_id, created_by=caller.id)
+    return receipt

@@ -1,0 +1,70 @@
+"""How a call of the gateway ends badly: the codes of a conversion, and which answer gets which."""
+
+from __future__ import annotations
+
+from quire.kernel import QuireError
+
+GW_4XX = "GW_4XX"
+GW_5XX = "GW_5XX"
+GW_TIMEOUT = "GW_TIMEOUT"
+GW_BAD_RESPONSE = "GW_BAD_RESPONSE"
+IO_ERROR = "IO_ERROR"
+
+# Client errors by their number, but "not now" by their meaning.
+PASSING = frozenset({408, 425, 429})
+# A gateway that asks for more than this is not waited for longer; the next answer may say so again.
+LONGEST_PAUSE_SECONDS = 3600.0
+
+
+class GatewayError(QuireError):
+    """`status` is the gateway's, where it answered at all."""
+
+    def __init__(
+        self, detail: str = "", *, status: int | None = None, retry_after_seconds: float = 0.0
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.retry_after_seconds = min(max(0.0, retry_after_seconds), LONGEST_PAUSE_SECONDS)
+
+
+class GatewayRefusedError(GatewayError):
+    """It will refuse this file the next time too."""
+
+    code = GW_4XX
+    title = "The gateway refused the file"
+
+
+class GatewayFailedError(GatewayError):
+    """It failed, asked to come later, or could not be reached."""
+
+    code = GW_5XX
+    title = "The gateway failed"
+    retryable = True
+
+
+class GatewayUnreachableError(GatewayFailedError):
+    """Nothing was sent: no connection came about. It cannot have been the file."""
+
+
+class GatewayTimeoutError(GatewayError):
+    code = GW_TIMEOUT
+    title = "The gateway did not answer in time"
+    retryable = True
+
+
+class BadGatewayAnswerError(GatewayError):
+    """An answer that is no XML document, or none that may be kept."""
+
+    code = GW_BAD_RESPONSE
+    title = "The gateway's answer cannot be used"
+    retryable = True
+
+
+def refusal_of(status: int, detail: str, retry_after_seconds: float = 0.0) -> GatewayError:
+    """The error of an answer other than 200."""
+    message = f"the gateway answered {status}{': ' if detail else ''}{detail}"
+    if status in PASSING or status >= 500:
+        return GatewayFailedError(message, status=status, retry_after_seconds=retry_after_seconds)
+    if 400 <= status < 500:
+        return GatewayRefusedError(message, status=status)
+    return BadGatewayAnswerError(message, status=status)

@@ -1,0 +1,1 @@
+"""Mapping in reading's jail."""

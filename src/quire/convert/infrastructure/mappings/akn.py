@@ -1,0 +1,134 @@
+"""`akn`: Akoma Ntoso 3. Parts, chapters, articles, sections and numbered paragraphs with their numbers, headings and
+identifiers; what comes before the first of them is the preface."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+from lxml import etree
+
+from quire.convert.domain.legal_outline import Outline, Provision, outline_of
+from quire.convert.domain.xml_mapping import XmlMapping
+from quire.convert.infrastructure.mappings.akn_meta import AKN, NAMESPACE, add_meta
+from quire.convert.infrastructure.mappings.mapping import Mapping, Source
+from quire.convert.infrastructure.mappings.schema import Schema
+from quire.convert.infrastructure.mappings.xml_tree import serialized
+from quire.reading import Kind, Passage, flow_of
+
+# As the naming convention of Akoma Ntoso shortens them.
+SHORT = {"article": "art", "chapter": "chp", "section": "sec", "paragraph": "para", "subparagraph": "subpara",
+         "subchapter": "subchp"}  # fmt: skip
+LAW = re.compile(
+    r"\b(закон|кодекс|постановление|указ|act|law|regulation|directive|code|kanun|yönetmelik)\b", re.IGNORECASE
+)
+CONTRACT = re.compile(r"\b(договор|соглашение|контракт|agreement|contract|lease|sözleşme)", re.IGNORECASE)
+LEAVES = {"list": "clause"}
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A passage as the outline wants it."""
+
+    text: str
+    label: str
+    is_heading: bool
+    is_bold: bool
+
+
+def write(source: Source) -> bytes:
+    flow = [passage for passage in flow_of(source.document) if passage.kind is not Kind.RUNNING]
+    outline = outline_of(_spoken(passage) for passage in flow)
+    title = source.document.title or next((text for text, stands_out in outline.preface if stands_out), "")
+    opening = f"{title} {' '.join(text for text, _ in outline.preface)}"[:2000]
+    root = AKN.root("akomaNtoso")
+    if LAW.search(opening) and not CONTRACT.search(opening[:400]):
+        work, body = _opened(root, "act", "act", "body")
+    else:
+        work, body = _opened(root, "doc", "contract" if CONTRACT.search(opening) else "document", "mainBody")
+    text = " ".join(passage.text for passage in flow[:200])
+    add_meta(work[0], source.document, work.get("name", ""), title, text)
+    _add_preface(work, body, outline)
+    Writer().add(body, outline.provisions, "")
+    if not len(body):
+        _add_plain(body, work.tag.endswith("}act"))
+    return serialized(root)
+
+
+def _spoken(passage: Passage) -> Spoken:
+    return Spoken(passage.text, passage.label, passage.kind is Kind.HEADING, passage.is_bold)
+
+
+def _opened(root: etree._Element, kind: str, name: str, body: str) -> tuple[etree._Element, etree._Element]:
+    work = AKN.add(root, kind, name=name)
+    AKN.add(work, "meta")
+    return work, AKN.add(work, body)
+
+
+def _add_preface(work: etree._Element, body: etree._Element, outline: Outline) -> None:
+    if not outline.preface:
+        return
+    preface = AKN.root("preface")
+    body.addprevious(preface)
+    titled = False
+    for text, stands_out in outline.preface:
+        if stands_out and not titled:
+            AKN.add(AKN.add(preface, "p"), "docTitle", text)
+            titled = True
+        else:
+            AKN.add(preface, "p", text)
+
+
+def _add_plain(body: etree._Element, is_act: bool) -> None:
+    """A text without numbers is one provision."""
+    section = AKN.add(body, "section", eId="sec_1") if is_act else body
+    AKN.add(AKN.add(section, "content", eId="sec_1__content") if is_act else section, "p")
+
+
+class Writer:
+    def __init__(self) -> None:
+        self._taken: Counter[str] = Counter()
+
+    def add(self, parent: etree._Element, provisions: list[Provision], above: str) -> None:
+        for provision in provisions:
+            self._add_one(parent, provision, above)
+
+    def _add_one(self, parent: etree._Element, provision: Provision, above: str) -> None:
+        kind = LEAVES.get(provision.kind, provision.kind)
+        name = self._name(kind, provision.number, above)
+        node = AKN.add(parent, kind, eId=name)
+        AKN.add(node, "num", provision.number)
+        if provision.heading:
+            AKN.add(node, "heading", provision.heading)
+        if provision.children:
+            if provision.paragraphs:
+                self._paragraphs(node, "intro", name, provision.paragraphs)
+            self.add(node, provision.children, f"{name}__")
+        else:
+            self._paragraphs(node, "content", name, provision.paragraphs or [""])
+
+    def _paragraphs(self, node: etree._Element, tag: str, name: str, paragraphs: list[str]) -> None:
+        content = AKN.add(node, tag, eId=f"{name}__{tag}")
+        for paragraph in paragraphs:
+            AKN.add(content, "p", paragraph)
+
+    def _name(self, kind: str, number: str, above: str) -> str:
+        """`art_5__para_2__point_a`; a number that comes again in one place gets a place of its own."""
+        bare = re.sub(r"[^\w.-]+", "", number.split()[-1] if number.split() else "").strip(".").lower() or "x"
+        name = f"{above}{SHORT.get(kind, kind)}_{bare.replace('.', '-')}"
+        self._taken[name] += 1
+        return name if self._taken[name] == 1 else f"{name}-{self._taken[name]}"
+
+
+MAPPING = Mapping(
+    XmlMapping(
+        name="akn",
+        version="1",
+        description="Legal structure: parts, chapters, articles, sections, numbered paragraphs",
+        schema="Akoma Ntoso 3.0 (OASIS LegalDocML 1.0)",
+        namespace=NAMESPACE,
+    ),
+    write,
+    Schema("akn/akomantoso30.xsd"),
+)

@@ -1,0 +1,83 @@
+"""What Akoma Ntoso wants to know of a text before its first word: which work, expression and manifestation it is.
+
+A PDF rarely says; dates and languages are taken from what it does say, and unknown stays recognizable as such.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+from lxml import etree
+
+from quire.convert.infrastructure.mappings.xml_tree import Tree
+from quire.reading import Document
+
+NAMESPACE = "http://docs.oasis-open.org/legaldocml/ns/akn/3.0"
+AKN = Tree(NAMESPACE)
+UNKNOWN_DATE = "1970-01-01"
+UNKNOWN_COUNTRY = "xx"
+SOURCE = "#quire"
+COUNTRIES = {"rus": "ru", "tur": "tr"}
+LANGUAGES = {
+    "ru": "rus",
+    "en": "eng",
+    "tr": "tur",
+    "de": "deu",
+    "fr": "fra",
+    "uk": "ukr",
+    "kk": "kaz",
+    "be": "bel",
+}
+
+
+def add_meta(meta: etree._Element, document: Document, kind: str, title: str, text: str) -> None:
+    language = _language(document, text)
+    day = document.created_on or UNKNOWN_DATE
+    country = COUNTRIES.get(language, UNKNOWN_COUNTRY)
+    work = f"/akn/{country}/{kind}/{day}/{_slug(title, text)}"
+    identification = AKN.add(meta, "identification", source=SOURCE)
+    first = _level(identification, "FRBRWork", work, work, day)
+    AKN.add(first, "FRBRcountry", value=country)
+    expression = f"{work}/{language}@{day}"
+    _level(identification, "FRBRExpression", expression, expression, day)
+    AKN.add(identification[-1], "FRBRlanguage", language=language)
+    _level(identification, "FRBRManifestation", f"{expression}.xml", f"{expression}.akn", day)
+    AKN.add(identification[-1], "FRBRformat", value="application/xml")
+    references = AKN.add(meta, "references", source=SOURCE)
+    AKN.add(
+        references,
+        "TLCOrganization",
+        eId="quire",
+        href="/akn/ontology/organization/quire",
+        showAs="Quire gateway",
+    )
+
+
+def _level(parent: etree._Element, tag: str, this: str, uri: str, day: str) -> etree._Element:
+    node = AKN.add(parent, tag)
+    AKN.add(node, "FRBRthis", value=f"{this}/!main")
+    AKN.add(node, "FRBRuri", value=uri)
+    AKN.add(node, "FRBRdate", date=day, name="Generation")
+    AKN.add(node, "FRBRauthor", href=SOURCE)
+    return node
+
+
+def _slug(title: str, text: str) -> str:
+    """Readable where the title is Latin, and never the same for two texts."""
+    words = re.findall(r"[a-z0-9]+", title.lower())[:6]
+    digest = hashlib.sha256(f"{title}\n{text}".encode()).hexdigest()[:8]
+    return "-".join([*words, digest])
+
+
+def _language(document: Document, text: str) -> str:
+    said = LANGUAGES.get(document.language[:2].lower())
+    if said:
+        return said
+    cyrillic = len(re.findall(r"[а-яё]", text, re.IGNORECASE))
+    latin = len(re.findall(r"[a-z]", text, re.IGNORECASE))
+    if cyrillic > latin:
+        return "rus"
+    if len(re.findall(r"[ğışİ]", text)) > 0.01 * latin:
+        return "tur"
+    return "eng" if latin else "und"

@@ -1,0 +1,48 @@
+"""What every mapping is made of: a description, a function from the document to XML, a schema to hold it against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import IO, Any
+
+from quire.convert.domain.xml_mapping import XmlMapping
+from quire.convert.infrastructure.mappings.schema import Schema
+from quire.reading import Document, open_pdf
+
+
+class Source:
+    """One PDF, read as far as a mapping asks."""
+
+    def __init__(
+        self, content: Any, size_bytes: int, pages_max: int, *, share: int = 0, shares: int = 1
+    ) -> None:
+        self._pdf = open_pdf(content, size_bytes, pages_max)
+        self.share, self._shares = share, shares
+
+    @cached_property
+    def document(self) -> Document:
+        return self._pdf.document(self.share, self._shares)
+
+    @cached_property
+    def attachments(self) -> dict[str, bytes]:
+        """By name in small letters. A PDF without pages is no document, whatever it carries."""
+        assert self._pdf.page_count
+        return {name.lower(): content for name, content in self._pdf.attachments()}
+
+
+@dataclass(frozen=True)
+class Mapping:
+    about: XmlMapping
+    write: Callable[[Source], bytes]
+    schema: Schema | None
+    """None: it gives out only what it has held against a schema itself."""
+    join: Callable[[list[IO[bytes]]], IO[bytes]] | None = None
+    """Makes one answer of the answers for shares of the pages; without it a document is read in one go."""
+
+    def checked(self, source: Source) -> bytes:
+        xml = self.write(source)
+        if self.schema is not None:
+            self.schema.check(xml)
+        return xml

@@ -1,0 +1,61 @@
+"""Published schemas from the files beside this one, loaded once. Nothing is fetched: what a schema imports by URL is
+here too, and no other file or address is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from importlib.resources import files
+from typing import Any, cast
+
+from lxml import etree
+
+from quire.convert.domain.xml_mapping import ResultInvalidError
+
+FOLDER = "quire.convert.infrastructure.mappings"
+# Where the published files point to each other over the network.
+LOCAL = {"http://www.loc.gov/standards/xlink/xlink.xsd": "alto/xlink.xsd"}
+REASON_LENGTH = 200
+
+
+class _Local(etree.Resolver):
+    def resolve(self, url: str, public_id: str, context: object) -> object:  # type: ignore[override]
+        local = LOCAL.get(url)
+        if local is None:
+            return None
+        return self.resolve_filename(str(files(FOLDER).joinpath("schemas", local)), context)  # type: ignore[attr-defined]
+
+
+class Schema:
+    """`path` is relative to `schemas/`, or to the package named."""
+
+    def __init__(self, path: str, package: str = FOLDER, folder: str = "schemas") -> None:
+        self._path = path
+        self._package = package
+        self._folder = folder
+
+    @cached_property
+    def validator(self) -> etree.XMLSchema | etree.RelaxNG:
+        parser = etree.XMLParser(no_network=True)
+        parser.resolvers.add(_Local())
+        tree = etree.parse(str(files(self._package).joinpath(self._folder, self._path)), parser)
+        return etree.RelaxNG(tree) if self._path.endswith(".rng") else etree.XMLSchema(tree)
+
+    def check(self, xml: bytes) -> etree._Element:
+        root = parsed(xml)
+        if not self.validator.validate(root):
+            raise ResultInvalidError(self.reason())
+        return root
+
+    def reason(self) -> str:
+        log = cast("Iterable[Any]", self.validator.error_log)
+        errors = [str(error.message) for error in log]
+        return errors[-1][:REASON_LENGTH] if errors else "no reason given"
+
+
+def parsed(xml: bytes) -> etree._Element:
+    """Strangers' XML: no entities, no DTD, no network."""
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, dtd_validation=False, huge_tree=True
+    )
+    return cast("etree._Element", etree.fromstring(xml, parser))

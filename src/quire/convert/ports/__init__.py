@@ -1,0 +1,1 @@
+"""What conversion needs from outside."""

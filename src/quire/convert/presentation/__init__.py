@@ -1,0 +1,1 @@
+"""What conversion shows of itself."""

@@ -1,0 +1,109 @@
+"""The gateway's HTTP: `POST /process`, `GET /mappings`, `GET /health`, `GET /ready`, `GET /metrics`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import IO, Annotated
+
+from fastapi import APIRouter, Header, Request, Response
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
+
+from quire.convert.application.process_pdf import ConversionDesk, process_pdf
+from quire.convert.presentation.process_form import read_form
+from quire.kernel import NotAcceptableError
+from quire.runtime.http import StrictRoute
+from quire.runtime.telemetry import render_metrics
+
+XML = "application/xml"
+ACCEPTED = frozenset({XML, "text/xml", "application/*", "*/*"})
+CHUNK_BYTES = 262_144
+
+
+class MappingView(BaseModel):
+    name: str
+    version: str
+    description: str
+    schema_name: str
+    namespace: str
+
+
+class MappingsView(BaseModel):
+    mappings: list[MappingView]
+
+
+class GatewayHealthView(BaseModel):
+    status: str
+
+
+def gateway_routes(desk: ConversionDesk) -> APIRouter:
+    router = APIRouter(tags=["gateway"], route_class=StrictRoute)
+
+    @router.post("/process", response_class=Response, responses={200: {"content": {XML: {}}}})
+    async def process(
+        request: Request, accept: Annotated[str, Header(max_length=1000)] = "*/*"
+    ) -> StreamingResponse:
+        """The PDF in `file` as XML by `mapping`, both fields of multipart/form-data."""
+        _check_accept(accept)
+        async with read_form(request) as form:
+            xml = await process_pdf(desk, form.mapping, form.file)
+        size = await asyncio.to_thread(xml.seek, 0, 2)
+        return StreamingResponse(_chunks(xml), media_type=XML, headers={"Content-Length": str(size)})
+
+    @router.get("/mappings")
+    async def list_mappings() -> MappingsView:
+        return MappingsView(
+            mappings=[
+                MappingView(
+                    name=about.name,
+                    version=about.version,
+                    description=about.description,
+                    schema_name=about.schema,
+                    namespace=about.namespace,
+                )
+                for about in desk.mapper.mappings()
+            ]
+        )
+
+    return router
+
+
+def gateway_health_routes(desk: ConversionDesk) -> APIRouter:
+    router = APIRouter(tags=["health"], route_class=StrictRoute)
+
+    @router.get("/health")
+    async def health() -> GatewayHealthView:
+        """The process runs."""
+        return GatewayHealthView(status="live")
+
+    @router.get("/ready")
+    async def is_ready() -> GatewayHealthView:
+        """A document could be read now; otherwise 503."""
+        await desk.mapper.check()
+        return GatewayHealthView(status="ready")
+
+    @router.get("/metrics", include_in_schema=False)
+    async def metrics(request: Request) -> Response:
+        body, content_type = render_metrics(request.headers.get("accept", ""))
+        return Response(body, headers={"Content-Type": content_type})
+
+    return router
+
+
+def _check_accept(accept: str) -> None:
+    """A type with `q=0` is one the caller does not want."""
+    for offer in accept.split(","):
+        kind, *parameters = (part.strip().lower() for part in offer.split(";"))
+        refused = any(p.replace(" ", "") in ("q=0", "q=0.0", "q=0.00", "q=0.000") for p in parameters)
+        if kind in ACCEPTED and not refused:
+            return
+    raise NotAcceptableError(f"the answer is {XML}")
+
+
+def _chunks(xml: IO[bytes]) -> Iterator[bytes]:
+    """Read in a thread by whoever sends it."""
+    with xml:
+        xml.seek(0)
+        while chunk := xml.read(CHUNK_BYTES):
+            yield chunk

@@ -1,0 +1,1 @@
+"""What conversion takes and answers over HTTP."""

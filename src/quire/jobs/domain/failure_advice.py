@@ -1,0 +1,18 @@
+"""What a handler knows about its failure beyond the code. The policies still decide what follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class FailureAdvice:
+    final: bool = False
+    """Trying again cannot help, whatever the rule for the code says."""
+    not_before_seconds: float = 0.0
+    """The other side asked to be left alone for so long."""
+    outage: bool = False
+    """The integration itself does not answer: its queue is held now, not after more of the same."""
+
+
+NO_ADVICE = FailureAdvice()

@@ -1,0 +1,57 @@
+"""Front door of reading: the page model, why a document cannot be read, and the jail it is read in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from quire.reading.domain.errors import (
+    JailUnavailableError,
+    NotPdfError,
+    PdfDamagedError,
+    PdfEmptyError,
+    PdfEncryptedError,
+    PdfTooManyPagesError,
+    ReaderCrashedError,
+    ReadingTooCostlyError,
+)
+from quire.reading.domain.limits import ReadingLimits
+from quire.reading.domain.page import Block, Box, Document, Line, Page, TextStyle, Word
+from quire.reading.domain.text_flow import Kind, Passage, flow_of
+from quire.reading.infrastructure.jail.answer import ChildRefusalError
+from quire.reading.infrastructure.jail.jail import Jail
+
+if TYPE_CHECKING:
+    from quire.reading.infrastructure.pdfium.pdf import Pdf
+
+__all__ = [
+    "Block",
+    "Box",
+    "ChildRefusalError",
+    "Document",
+    "Jail",
+    "JailUnavailableError",
+    "Kind",
+    "Line",
+    "NotPdfError",
+    "Page",
+    "Passage",
+    "PdfDamagedError",
+    "PdfEmptyError",
+    "PdfEncryptedError",
+    "PdfTooManyPagesError",
+    "ReaderCrashedError",
+    "ReadingLimits",
+    "ReadingTooCostlyError",
+    "TextStyle",
+    "Word",
+    "flow_of",
+    "open_pdf",
+]
+
+
+def open_pdf(content: Any, size_bytes: int, pages_max: int) -> Pdf:
+    """For code inside the jail; whoever stands outside never loads the parser."""
+    from quire.reading.infrastructure.pdfium.pdf import Pdf, check_ends
+
+    check_ends(bytes(content[:1024]), bytes(content[-4096:]))
+    return Pdf(content, size_bytes, pages_max)

@@ -1,0 +1,1 @@
+"""The page model and what is read out of it. Pure."""

@@ -1,0 +1,91 @@
+"""Puts the blocks of a page into the order a reader takes: across first where the whole width is one, down the
+columns where a gutter runs between them, row by row through tables and contents. A recursive cut along empty stripes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import attrgetter
+from typing import NamedTuple
+
+from quire.reading.domain.page import Block, Box, Line, around
+
+# A gutter narrower than this, in points, is the space between words.
+GUTTER = 8.0
+# A column of prose has at least so many words a line; fewer are cells, page numbers, labels.
+PROSE_WORDS = 2.6
+BLOCKS_MAX = 4_000
+DEPTH_MAX = 40
+SAME_ROW = 0.4
+
+
+class Piece(NamedTuple):
+    """A block with the stripe its letters really fill: fonts with tall boxes overlap their neighbours. `number` is its
+    place in the file, which decides where nothing else does."""
+
+    edges: Box
+    number: int
+    block: Block
+
+
+def in_reading_order(blocks: Sequence[Block]) -> list[Block]:
+    """A page of more blocks than any reader's page has stays as the file orders it."""
+    if len(blocks) > BLOCKS_MAX:
+        return list(blocks)
+    ordered: list[Block] = []
+    if blocks:
+        _cut([_piece(number, block) for number, block in enumerate(blocks)], ordered, 0)
+    return ordered
+
+
+def _piece(number: int, block: Block) -> Piece:
+    first, last = block.lines[0], block.lines[-1]
+    top = first.baseline - 0.5 * (first.baseline - first.box.top)
+    edges = Box(block.box.left, top, block.box.right, max(last.baseline, top))
+    return Piece(edges, number, block)
+
+
+def _cut(pieces: list[Piece], ordered: list[Block], depth: int) -> None:
+    if len(pieces) == 1 or depth > DEPTH_MAX:
+        ordered += [piece.block for piece in pieces]
+        return
+    columns = _separated(pieces, low=0, high=2, gap=GUTTER)
+    is_prose = len(columns) > 1 and all(map(_is_prose, columns))
+    parts = columns if is_prose else _separated(pieces, low=1, high=3, gap=0.0)
+    if len(parts) == 1:
+        ordered += _rows(pieces) if len(columns) > 1 else [piece.block for piece in pieces]
+        return
+    for part in parts:
+        _cut(part, ordered, depth + 1)
+
+
+def _is_prose(column: list[Piece]) -> bool:
+    lines = [line for piece in column for line in piece.block.lines]
+    return len(lines) > 1 and sum(len(line.words) for line in lines) >= PROSE_WORDS * len(lines)
+
+
+def _rows(pieces: list[Piece]) -> list[Block]:
+    """Cells side by side: what stands on one baseline is read together, whatever column it stands in."""
+    lines = [line for piece in pieces for line in piece.block.lines]
+    rows: list[list[Line]] = []
+    for line in sorted(lines, key=lambda line: line.baseline):
+        if not rows or line.baseline - rows[-1][0].baseline > SAME_ROW * line.box.height:
+            rows.append([])
+        rows[-1].append(line)
+    for row in rows:
+        row.sort(key=lambda line: line.box.left)
+    return [Block(tuple(row), around([line.box for line in row])) for row in rows]
+
+
+def _separated(pieces: list[Piece], *, low: int, high: int, gap: float) -> list[list[Piece]]:
+    """Groups with an empty stripe of at least `gap` between them, along one axis; each in the order of the file."""
+    parts: list[list[Piece]] = []
+    reach = float("-inf")
+    for piece in sorted(pieces, key=lambda piece: piece.edges[low]):
+        if piece.edges[low] >= reach + gap or not parts:
+            parts.append([])
+        parts[-1].append(piece)
+        reach = max(reach, piece.edges[high])
+    for part in parts:
+        part.sort(key=attrgetter("number"))
+    return parts

@@ -1,0 +1,232 @@
+"""The text of a document as its author wrote it: headings, paragraphs and list items over the ends of lines and pages,
+without what only the paper needs (page numbers, running titles), which is kept apart."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from quire.reading.domain.page import Block, Document, Line, Page, TextStyle
+
+# Share of the page at its head and foot in which running titles and page numbers stand.
+EDGE = 0.09
+RUNNING_PAGES = 3
+HEADING_SIZE = 1.12
+HEADING_LINES = 3
+HEADING_LENGTH = 160
+LEVELS_MAX = 4
+
+BULLET = re.compile(r"[•◦▪■●○–—‣·*]\s+(?=\S)")
+NUMBER = re.compile(
+    r"(\(?(?:\d{1,3}|[a-zа-яё]|[ivx]{1,5})\)|\d{1,3}(?:\.\d{1,3}){0,4}\.|\d{1,3}(?:\.\d{1,3}){1,4})\s+(?=\S)"
+)
+PAGE_NUMBER = re.compile(
+    r"[-–—\s]*(?:page |стр\.? |sayfa )?\d{1,5}[-–—\s]*(?:(?:of|из|/) ?\d{1,5})?|[ivxlc]{1,6}", re.IGNORECASE
+)
+SENTENCE_END = re.compile(r"[.!?:;…»”\"')\]]$")
+
+
+class Kind(StrEnum):
+    HEADING = "heading"
+    PARAGRAPH = "paragraph"
+    ITEM = "item"
+    RUNNING = "running"
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """`page` is where it begins. `level` counts headings from 1; `label` is an item's own mark, not in its text.
+    `place` of a running one is `top` or `bottom`."""
+
+    kind: Kind
+    text: str
+    page: int
+    level: int = 0
+    label: str = ""
+    place: str = ""
+    is_open: bool = False
+    is_bold: bool = False
+
+
+def flow_of(document: Document) -> list[Passage]:
+    running = _running_lines(document)
+    sizes = _heading_sizes(document)
+    passages: list[Passage] = []
+    for page in document.pages:
+        passages += _at_edge(page, running)
+        for block in page.blocks:
+            lines = tuple(line for line in block.lines if (page.number, id(line)) not in running)
+            for passage in _passages(lines, page.number, document.styles, sizes):
+                _add(passages, passage)
+    return passages
+
+
+def _add(passages: list[Passage], passage: Passage) -> None:
+    """What a page or column broke off goes on where the text does, past the running titles between."""
+    for place in range(len(passages) - 1, max(-1, len(passages) - 6), -1):
+        before = passages[place]
+        if before.kind is Kind.RUNNING:
+            continue
+        if _goes_on(before, passage):
+            passages[place] = replace(
+                before, text=_joined(before.text, passage.text), is_open=passage.is_open
+            )
+            return
+        break
+    passages.append(passage)
+
+
+def _goes_on(before: Passage, after: Passage) -> bool:
+    if after.kind is not Kind.PARAGRAPH or before.kind not in (Kind.PARAGRAPH, Kind.ITEM):
+        return False
+    if before.text.endswith("\u00ad"):
+        return True
+    return before.is_open and before.is_bold == after.is_bold and after.text[:1].islower()
+
+
+def _joined(before: str, after: str) -> str:
+    return before[:-1] + after if before.endswith("\u00ad") else f"{before} {after}"
+
+
+def _passages(
+    lines: tuple[Line, ...], page: int, styles: tuple[TextStyle, ...], sizes: list[float]
+) -> Iterator[Passage]:
+    for group in _paragraphs(lines, styles):
+        text = _text(group)
+        if not text:
+            continue
+        level = _heading_level(group, text, styles, sizes)
+        is_bold = all(styles[word.style].is_bold for line in group for word in line.words)
+        if level:
+            yield Passage(Kind.HEADING, text, page, level, is_bold=is_bold)
+            continue
+        mark = BULLET.match(text) or NUMBER.match(text)
+        is_open = not SENTENCE_END.search(text)
+        if mark:
+            yield Passage(
+                Kind.ITEM,
+                text[mark.end() :],
+                page,
+                label=mark.group().strip(),
+                is_open=is_open,
+                is_bold=is_bold,
+            )
+        else:
+            yield Passage(Kind.PARAGRAPH, text, page, is_open=is_open, is_bold=is_bold)
+
+
+def _paragraphs(lines: tuple[Line, ...], styles: tuple[TextStyle, ...]) -> Iterator[list[Line]]:
+    """A new one begins after a line that ends early, at an indent, at every mark of a list, where the look changes."""
+    group: list[Line] = []
+    right = max((line.box.right for line in lines), default=0.0)
+    for line in lines:
+        if group and (_look(group[-1], styles) != _look(line, styles) or _begins(group, line, right)):
+            yield group
+            group = []
+        group.append(line)
+    if group:
+        yield group
+
+
+def _look(line: Line, styles: tuple[TextStyle, ...]) -> tuple[float, bool]:
+    """Its size, roughly, and whether all of it is bold."""
+    looks = [styles[word.style] for word in line.words]
+    return round(max(look.size for look in looks)), all(look.is_bold for look in looks)
+
+
+def _begins(group: list[Line], line: Line, right: float) -> bool:
+    above, first, text = group[-1], group[0], line.text
+    size = line.box.height
+    if abs(above.baseline - line.baseline) < 0.3 * size:
+        return False
+    if above.is_hyphenated:
+        return False
+    ends_early = right - above.box.right > 6 * size
+    if BULLET.match(text) or (NUMBER.match(text) and (ends_early or SENTENCE_END.search(above.text))):
+        return True
+    indented = line.box.left - above.box.left > 0.8 * size and len(group) > 1
+    if indented and line.box.left - first.box.left > -0.5 * size and SENTENCE_END.search(above.text):
+        return True
+    return ends_early and bool(SENTENCE_END.search(above.text))
+
+
+def _text(lines: Iterable[Line]) -> str:
+    """A hyphen at the end of a line goes where its word goes on, and stays, soft, where that is on the next page."""
+    text = ""
+    for line in lines:
+        piece = line.text
+        text = text[:-1] + piece if text.endswith("\u00ad") else f"{text} {piece}" if text else piece
+        if line.is_hyphenated:
+            text = text[:-1] + "\u00ad"
+    return text.strip()
+
+
+def _heading_sizes(document: Document) -> list[float]:
+    """Sizes above that of the running text, the largest first; the running text's own comes last."""
+    weights: Counter[float] = Counter()
+    for page in document.pages:
+        for block in page.blocks:
+            for line in block.lines:
+                weights[document.styles[line.words[0].style].size] += len(line.text)
+    if not weights:
+        return [0.0]
+    body = weights.most_common(1)[0][0]
+    larger: list[float] = []
+    for size in sorted((size for size in weights if size >= HEADING_SIZE * body), reverse=True):
+        # Sizes a hair apart are one.
+        if not larger or size < 0.95 * larger[-1]:
+            larger.append(size)
+    return [*larger[: LEVELS_MAX - 1], body]
+
+
+def _heading_level(lines: list[Line], text: str, styles: tuple[TextStyle, ...], sizes: list[float]) -> int:
+    if len(lines) > HEADING_LINES or len(text) > HEADING_LENGTH or not any(map(str.isalpha, text)):
+        return 0
+    looks = [styles[word.style] for line in lines for word in line.words]
+    size = max(look.size for look in looks)
+    body = sizes[-1]
+    if size >= HEADING_SIZE * body:
+        return next((level for level, known in enumerate(sizes, 1) if size >= 0.95 * known), len(sizes))
+    is_bold = all(look.is_bold for look in looks)
+    if is_bold and size >= 0.95 * body and not text.endswith((".", ",", ";", ":")):
+        return len(sizes)
+    return 0
+
+
+def _running_lines(document: Document) -> dict[tuple[int, int], str]:
+    """Lines at the edge that come again on other pages, but for their numbers, or are a number alone."""
+    edges: list[tuple[Page, Line, str]] = []
+    for page in document.pages:
+        for block in page.blocks:
+            edges += [(page, line, place) for line in block.lines if (place := _edge(page, block, line))]
+    seen = Counter({(place, _pattern(line)): 0 for _, line, place in edges})
+    for key in {(page.number, place, _pattern(line)) for page, line, place in edges}:
+        seen[key[1:]] += 1
+    return {
+        (page.number, id(line)): place
+        for page, line, place in edges
+        if PAGE_NUMBER.fullmatch(line.text) or seen[(place, _pattern(line))] >= RUNNING_PAGES
+    }
+
+
+def _edge(page: Page, block: Block, line: Line) -> str:
+    if len(block.lines) > HEADING_LINES:
+        return ""
+    if line.box.bottom < EDGE * page.height:
+        return "top"
+    return "bottom" if line.box.top > (1 - EDGE) * page.height else ""
+
+
+def _pattern(line: Line) -> str:
+    return re.sub(r"\d+|\b[ivxlc]+\b", "#", line.text)
+
+
+def _at_edge(page: Page, running: dict[tuple[int, int], str]) -> Iterator[Passage]:
+    for block in page.blocks:
+        for line in block.lines:
+            place = running.get((page.number, id(line)))
+            if place:
+                yield Passage(Kind.RUNNING, line.text, page.number, place=place)

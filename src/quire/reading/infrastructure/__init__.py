@@ -1,0 +1,1 @@
+"""Adapters: PDFium, the jail."""

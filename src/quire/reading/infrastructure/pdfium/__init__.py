@@ -1,0 +1,1 @@
+"""PDF through PDFium. Runs in the jail only."""

@@ -1,0 +1,156 @@
+"""One opened PDF: its pages as the page model, its attachments, its own words about itself. Not for two threads."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from datetime import date
+from typing import Any
+
+import pypdfium2_raw as raw
+
+from quire.reading.domain.errors import (
+    NotPdfError,
+    PdfDamagedError,
+    PdfEmptyError,
+    PdfEncryptedError,
+    PdfTooManyPagesError,
+)
+from quire.reading.domain.layout import blocks_of
+from quire.reading.domain.page import Document, Page
+from quire.reading.domain.reading_order import in_reading_order
+from quire.reading.infrastructure.pdfium.library import start_library
+from quire.reading.infrastructure.pdfium.text_page import StyleBook, TextPage
+from quire.reading.infrastructure.pdfium.view import View
+
+ENDS_WITHIN_BYTES = 1024
+TEXT_MAX_BYTES = 2_000
+ATTACHMENT_MAX_BYTES = 64 * 1024 * 1024
+PASSWORD_ERRORS = (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY)
+
+
+class Pdf:
+    """`content` must live as long as this does: PDFium reads from it as it goes."""
+
+    def __init__(self, content: Any, size_bytes: int, pages_max: int) -> None:
+        start_library()
+        self._content = content
+        self._pages_max = pages_max
+        self._handle = raw.FPDF_LoadMemDocument64(_address(content), size_bytes, None)
+        if not self._handle:
+            raise _refusal(raw.FPDF_GetLastError())
+
+    @property
+    def page_count(self) -> int:
+        count: int = raw.FPDF_GetPageCount(self._handle)
+        if count < 1:
+            raise PdfEmptyError("there is no page to read")
+        if count > self._pages_max:
+            raise PdfTooManyPagesError(f"at most {self._pages_max} pages are read, this has {count}")
+        return count
+
+    def document(self, share: int = 0, shares: int = 1) -> Document:
+        """All pages, or one of `shares` runs of them, about as long each."""
+        book, count = StyleBook(), self.page_count
+        wanted = range(share * count // shares, (share + 1) * count // shares)
+        pages = tuple(self._pages(wanted, book))
+        return Document(
+            pages,
+            book.styles(),
+            title=self._meta("Title"),
+            language=self._language(),
+            producer=self._meta("Producer"),
+            created_on=_day(self._meta("CreationDate")),
+        )
+
+    def _pages(self, wanted: range, book: StyleBook) -> Iterator[Page]:
+        for index in wanted:
+            page = raw.FPDF_LoadPage(self._handle, index)
+            if not page:
+                raise PdfDamagedError(f"page {index + 1} cannot be loaded")
+            try:
+                yield _read(page, index + 1, book)
+            finally:
+                raw.FPDF_ClosePage(page)
+
+    def attachments(self) -> Iterator[tuple[str, bytes]]:
+        for index in range(raw.FPDFDoc_GetAttachmentCount(self._handle)):
+            attachment = raw.FPDFDoc_GetAttachment(self._handle, index)
+            content = _file_of(attachment) if attachment else None
+            if content is not None:
+                yield _text(raw.FPDFAttachment_GetName, attachment), content
+
+    def _meta(self, name: str) -> str:
+        return _text(raw.FPDF_GetMetaText, self._handle, name.encode())
+
+    def _language(self) -> str:
+        return _text(raw.FPDFCatalog_GetLanguage, self._handle)
+
+
+def _address(content: Any) -> Any:
+    return content if isinstance(content, bytes) else ctypes.addressof(ctypes.c_char.from_buffer(content))
+
+
+def check_ends(start: bytes, end: bytes) -> None:
+    """Readers allow for some bytes of noise before and after. What was cut off could be read in part, and nobody would
+    know which part is missing."""
+    if b"%PDF-" not in start[:ENDS_WITHIN_BYTES]:
+        raise NotPdfError("it does not begin as a PDF does")
+    if b"%%EOF" not in end[-4 * ENDS_WITHIN_BYTES :]:
+        raise PdfDamagedError("its end is missing")
+
+
+def _day(stamp: str) -> str:
+    """`D:20260517…` as a date; nothing where there is none in it."""
+    try:
+        return date.fromisoformat(stamp.removeprefix("D:")[:8]).isoformat()
+    except ValueError:
+        return ""
+
+
+def _refusal(code: int) -> PdfEncryptedError | PdfDamagedError:
+    if code in PASSWORD_ERRORS:
+        return PdfEncryptedError("it opens with a password only")
+    return PdfDamagedError("its structure cannot be followed")
+
+
+def _read(page: Any, number: int, book: StyleBook) -> Page:
+    view = _view(page)
+    text = raw.FPDFText_LoadPage(page)
+    if not text:
+        return Page(number, view.width, view.height, view.rotation, ())
+    try:
+        handle = ctypes.cast(text, ctypes.c_void_p).value
+        assert handle is not None
+        blocks = blocks_of(TextPage(handle, view, book).lines())
+    finally:
+        raw.FPDFText_ClosePage(text)
+    return Page(number, view.width, view.height, view.rotation, tuple(in_reading_order(blocks)))
+
+
+def _view(page: Any) -> View:
+    rect = raw.FS_RECTF()
+    raw.FPDF_GetPageBoundingBox(page, rect)
+    rotation = 90 * (raw.FPDFPage_GetRotation(page) % 4)
+    return View(rect.left, rect.bottom, rect.right, rect.top, rotation)
+
+
+def _file_of(attachment: Any) -> bytes | None:
+    size = ctypes.c_ulong()
+    if not raw.FPDFAttachment_GetFile(attachment, None, 0, size) or size.value > ATTACHMENT_MAX_BYTES:
+        return None
+    space = ctypes.create_string_buffer(size.value)
+    if not raw.FPDFAttachment_GetFile(attachment, space, size.value, size):
+        return None
+    return space.raw
+
+
+def _text(function: Any, *arguments: Any) -> str:
+    """UTF-16 behind PDFium's usual pair of calls: how long, then the text."""
+    length = function(*arguments, None, 0)
+    if not 2 < length <= TEXT_MAX_BYTES:
+        return ""
+    space = (ctypes.c_ushort * (length // 2))()
+    function(*arguments, space, length)
+    text = bytes(memoryview(space).cast("B")[: length - 2]).decode("utf-16-le", "replace")
+    return "".join(character for character in text if character.isprintable()).strip()

@@ -1,0 +1,64 @@
+"""`quire convert` against a whole Quire: `quire up` brings a gateway of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.journey.quire_up import QuireUp, clean_environment
+from tests.journey.text_pdf import text_pdf
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QuireUp]:
+    quire = QuireUp(tmp_path_factory.mktemp("up") / "data")
+    try:
+        yield quire.wait_ready()
+    finally:
+        quire.interrupt()
+
+
+def convert(running: QuireUp, directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "quire", "convert", *arguments, "--data-dir", str(running.data_dir)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        cwd=directory,
+        env=clean_environment(),
+    )
+
+
+def test_a_pdf_becomes_xml_on_the_command_line(running: QuireUp, tmp_path: Path) -> None:
+    (tmp_path / "letter.pdf").write_bytes(text_pdf("Quire converts"))
+    done = convert(running, tmp_path, "letter.pdf", "--mapping", "alto")
+    assert done.returncode == 0, done.stderr
+    assert 'CONTENT="converts"' in (tmp_path / "letter.alto.xml").read_text()
+    again = convert(running, tmp_path, "letter.pdf", "-m", "alto", "-o", "again.xml", "--json")
+    job = json.loads(again.stdout)
+    assert (job["status"], job["attempt"], job["file"]) == ("succeeded", 1, "again.xml")
+    assert (tmp_path / "again.xml").read_bytes() == (tmp_path / "letter.alto.xml").read_bytes()
+
+
+def test_what_the_gateway_refuses_is_said_with_its_own_code(running: QuireUp, tmp_path: Path) -> None:
+    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing else")
+    done = convert(running, tmp_path, "broken.pdf", "--mapping", "alto")
+    assert done.returncode == 4, done.stderr
+    assert "failed: GW_4XX: the gateway answered 4" in done.stderr
+    assert not list(tmp_path.glob("*.xml"))
+
+
+def test_wrong_use_is_refused_before_anything_is_sent(running: QuireUp, tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(text_pdf("a"))
+    assert convert(running, tmp_path, "a.pdf").returncode == 2
+    assert convert(running, tmp_path, "missing.pdf", "-m", "alto").returncode == 2
+    refused = convert(running, tmp_path, "a.pdf", "-m", "docx")
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("error: MAPPING_NOT_ALLOWED: ")
+    listed = convert(running, tmp_path, "--list", "--json")
+    assert "alto" in [item["name"] for item in json.loads(listed.stdout)]

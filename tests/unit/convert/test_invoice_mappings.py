@@ -1,0 +1,91 @@
+"""An invoice goes into a PDF and comes out the same, byte for byte; in UBL it says the same."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from facturx import generate_from_binary
+from lxml import etree
+from pypdf import PdfWriter
+from tests.unit.convert.samples import GOLDEN, mapped, sample
+from tests.unit.render.packs import payload
+
+from quire.convert.domain.xml_mapping import EmbeddedInvoiceError, InvoiceWithoutLinesError, NoInvoiceError
+from quire.convert.infrastructure.mappings.embedded_invoice import profile_of
+from quire.render.infrastructure.facturx.invoice_embedder import FacturxInvoiceEmbedder, invoice_xml
+
+CBC = "{urn:oasis:names:specification:ubl:schema:xsd:CommonBasicComponents-2}"
+BOMB = b"""<?xml version="1.0"?><!DOCTYPE x [<!ENTITY file SYSTEM "file:///etc/passwd">]><x>&file;</x>"""
+
+
+@pytest.fixture(scope="module")
+def page() -> bytes:
+    writer, out = PdfWriter(), io.BytesIO()
+    writer.add_blank_page(595, 842)
+    writer.write(out)
+    return out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def data() -> dict[str, Any]:
+    return payload("invoice")
+
+
+def with_attachment(name: str, content: bytes) -> bytes:
+    writer, out = PdfWriter(), io.BytesIO()
+    writer.add_blank_page(595, 842)
+    writer.add_attachment(name, content)
+    writer.write(out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("profile", ["minimum", "basicwl", "basic", "en16931"])
+def test_the_embedded_invoice_comes_back_byte_for_byte(
+    page: bytes, data: dict[str, Any], profile: str
+) -> None:
+    pdf = FacturxInvoiceEmbedder().embed(page, data, profile, "en")
+    assert mapped("facturx", pdf) == invoice_xml(data, profile)
+
+
+def test_an_invoice_that_another_program_embedded_comes_back_too(page: bytes, data: dict[str, Any]) -> None:
+    xml = invoice_xml(data, "en16931")
+    assert mapped("facturx", generate_from_binary(page, xml)) == xml
+
+
+def test_ubl_says_what_the_invoice_says(page: bytes, data: dict[str, Any]) -> None:
+    pdf = FacturxInvoiceEmbedder().embed(page, data, "en16931", "en")
+    ubl = mapped("ubl-invoice", pdf)
+    assert ubl == (GOLDEN / "invoice.ubl-invoice.xml").read_bytes()
+    cii, root = etree.fromstring(invoice_xml(data, "en16931")), etree.fromstring(ubl)
+    assert root.findtext(f".//{CBC}PayableAmount") == cii.findtext(".//{*}DuePayableAmount")
+    assert len(root.findall("{*}InvoiceLine")) == len(cii.findall(".//{*}IncludedSupplyChainTradeLineItem"))
+
+
+def test_a_pdf_without_an_invoice_is_refused() -> None:
+    for mapping in ("facturx", "ubl-invoice"):
+        with pytest.raises(NoInvoiceError):
+            mapped(mapping, sample("zoo-design"))
+
+
+def test_an_invoice_without_lines_is_no_ubl_invoice(page: bytes, data: dict[str, Any]) -> None:
+    with pytest.raises(InvoiceWithoutLinesError):
+        mapped("ubl-invoice", FacturxInvoiceEmbedder().embed(page, data, "minimum", "en"))
+
+
+@pytest.mark.parametrize("content", [b"", b"<x", b"<x/>", BOMB, b"\xff\xfe\x00<"])
+def test_what_calls_itself_an_invoice_and_is_none_is_refused(content: bytes) -> None:
+    with pytest.raises((EmbeddedInvoiceError, NoInvoiceError)) as refusal:
+        mapped("facturx", with_attachment("factur-x.xml", content))
+    assert "root:" not in refusal.value.detail
+
+
+def test_an_invoice_is_held_to_the_profile_it_names(data: dict[str, Any]) -> None:
+    for profile in ("minimum", "basicwl", "basic", "en16931"):
+        assert profile_of(etree.fromstring(invoice_xml(data, profile))) == profile
+    rich = invoice_xml(data, "en16931")
+    poor = rich.replace(b"urn:cen.eu:en16931:2017", b"urn:factur-x.eu:1p0:minimum")
+    assert poor != rich
+    with pytest.raises(EmbeddedInvoiceError):
+        mapped("facturx", with_attachment("factur-x.xml", poor))

@@ -1,0 +1,93 @@
+"""Each mapping gives XML that its published schema accepts, over PDFs of others, and the same XML as ever over ours."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from importlib.resources import files
+
+import pytest
+from lxml import etree
+from tests.unit.convert.samples import GOLDEN, NAMES, mapped, sample
+
+from quire.convert.infrastructure.mappings import MAPPINGS, alto
+
+ALTO = "{http://www.loc.gov/standards/alto/ns-v4#}"
+TEI = "{http://www.tei-c.org/ns/1.0}"
+SCHEMAS = files("quire.convert.infrastructure.mappings") / "schemas"
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("mapping", ["alto", "tei", "akn"])
+def test_what_a_mapping_writes_is_valid_by_its_schema(mapping: str, name: str) -> None:
+    assert mapped(mapping, sample(name)).startswith(b"<?xml")
+
+
+@pytest.mark.parametrize(
+    ("mapping", "name"),
+    [
+        ("alto", "own-contract-en"),
+        ("tei", "own-law-ru"),
+        ("tei", "own-contract-en"),
+        ("akn", "own-law-ru"),
+        ("akn", "own-contract-en"),
+    ],
+)
+def test_golden_files_stay_as_they_are(mapping: str, name: str) -> None:
+    """When a mapping's output changes on purpose, so does its version, and then these files."""
+    assert mapped(mapping, sample(name)) == (GOLDEN / f"{name}.{mapping}.xml").read_bytes()
+
+
+def test_a_schema_refuses_what_does_not_belong_in_its_documents() -> None:
+    for mapping, known, wrong in (
+        ("alto", b"<Layout>", b"<Layout><Leaf/>"),
+        ("tei", b"<body>", b"<body><leaf/>"),
+        ("akn", b"<body>", b"<body><leaf/>"),
+    ):
+        xml = mapped(mapping, sample("own-law-ru"))
+        assert known in xml
+        broken = etree.fromstring(xml.replace(known, wrong))
+        assert not MAPPINGS[mapping].schema.validator.validate(broken)
+
+
+def test_tei_is_valid_by_the_whole_published_schema_and_not_only_by_our_part_of_it() -> None:
+    whole = gzip.decompress((SCHEMAS / "tei" / "tei_all.rng.gz").read_bytes())
+    validator = etree.RelaxNG(etree.fromstring(whole))
+    for name in ("own-law-ru", "texshop", "zoo-design"):
+        assert validator.validate(etree.fromstring(mapped("tei", sample(name)))), validator.error_log
+
+
+def test_alto_of_shares_joined_is_alto_of_the_whole() -> None:
+    pdf = sample("zoo-read")
+    parts = [io.BytesIO(mapped("alto", pdf, share=share, shares=3)) for share in range(3)]
+    with alto.join(list(parts)) as file:
+        joined = MAPPINGS["alto"].schema.check(file.read())
+    whole = MAPPINGS["alto"].schema.check(mapped("alto", pdf))
+    assert _pages(joined) == _pages(whole)
+
+
+def test_a_word_broken_over_two_lines_is_told_whole_in_alto() -> None:
+    root = MAPPINGS["alto"].schema.check(mapped("alto", sample("debian-faq-ru")))
+    halves = [node for node in root.iter(f"{ALTO}String") if node.get("SUBS_TYPE")]
+    first, second = halves[:2]
+    assert (first.get("SUBS_TYPE"), second.get("SUBS_TYPE")) == ("HypPart1", "HypPart2")
+    assert (
+        first.get("SUBS_CONTENT")
+        == second.get("SUBS_CONTENT")
+        == first.get("CONTENT") + second.get("CONTENT")
+    )
+
+
+def test_running_titles_and_page_numbers_stand_apart_from_the_text_in_tei() -> None:
+    root = MAPPINGS["tei"].schema.check(mapped("tei", sample("debian-faq-ru")))
+    apart = {node.text for node in root.iter(f"{TEI}fw")}
+    text = [node.text or "" for node in root.iter(f"{TEI}p", f"{TEI}head", f"{TEI}item")]
+    assert "5" in apart
+    assert any("ГЛАВА" in line for line in apart)
+    assert not apart.intersection(text)
+    assert len(list(root.iter(f"{TEI}pb"))) == 8
+
+
+def _pages(root: etree._Element) -> list[list[str | None]]:
+    pages = root.iter(f"{ALTO}Page")
+    return [[node.get("CONTENT") for node in page.iter(f"{ALTO}String")] for page in pages]

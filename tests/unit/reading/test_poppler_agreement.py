@@ -1,0 +1,83 @@
+"""Words, their order and their boxes, held against poppler's on documents of others."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import subprocess
+import unicodedata
+from pathlib import Path
+
+import pytest
+from lxml import etree
+from tests.unit.convert.samples import NAMES, SAMPLES, mapped
+
+ALTO = "{http://www.loc.gov/standards/alto/ns-v4#}"
+POINTS = 72 / 1200
+SAME_WORDS = 0.99
+BOX_POINTS = 2.0
+
+Placed = tuple[str, tuple[float, float, float, float]]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_alto_has_popplers_words_in_popplers_order_at_popplers_places(name: str) -> None:
+    path = SAMPLES / f"{name}.pdf"
+    ours, theirs = alto_pages(path), poppler_pages(path)
+    assert len(ours) == len(theirs)
+    pairs = [pair for page in zip(theirs, ours, strict=True) for pair in aligned(*page)]
+    words = sum(map(len, theirs))
+    near = sum(max(map(abs, map(float.__sub__, a, b))) <= BOX_POINTS for a, b in pairs)
+    assert len(pairs) >= SAME_WORDS * words
+    assert near >= SAME_WORDS * len(pairs)
+
+
+def aligned(theirs: list[Placed], ours: list[Placed]) -> list[tuple[tuple[float, ...], tuple[float, ...]]]:
+    """Boxes of the words that both have, as far as they come in the same order."""
+    matcher = difflib.SequenceMatcher(
+        None, [text for text, _ in theirs], [text for text, _ in ours], autojunk=False
+    )
+    return [
+        (theirs[block.a + step][1], ours[block.b + step][1])
+        for block in matcher.get_matching_blocks()
+        for step in range(block.size)
+    ]
+
+
+def plain(text: str) -> str:
+    return re.sub("[\u00ad\u2010]", "-", unicodedata.normalize("NFKC", text))
+
+
+def poppler_pages(path: Path) -> list[list[Placed]]:
+    done = subprocess.run(
+        ["pdftotext", "-bbox-layout", path, "-"], capture_output=True, check=True, timeout=120
+    )
+    # What poppler writes is not always XML.
+    clean = re.sub(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]", b"", done.stdout)
+    root = etree.fromstring(clean, etree.XMLParser(recover=True, huge_tree=True))
+    return [
+        [(plain(word.text or ""), tuple(float(word.get(edge)) for edge in ("xMin", "yMin", "xMax", "yMax")))
+         for word in page.iter("{*}word")]
+        for page in root.iter("{*}page")
+    ]  # fmt: skip
+
+
+def alto_pages(path: Path) -> list[list[Placed]]:
+    root = etree.fromstring(mapped("alto", path.read_bytes()))
+    return [
+        [(text_of(node), box_of(node)) for node in page.iter(f"{ALTO}String")]
+        for page in root.iter(f"{ALTO}Page")
+    ]
+
+
+def text_of(node: etree._Element) -> str:
+    following = node.getnext()
+    hyphen = "-" if following is not None and following.tag == f"{ALTO}HYP" else ""
+    return plain(node.get("CONTENT", "") + hyphen)
+
+
+def box_of(node: etree._Element) -> tuple[float, float, float, float]:
+    left, top, width, height = (
+        POINTS * float(node.get(name, "")) for name in ("HPOS", "VPOS", "WIDTH", "HEIGHT")
+    )
+    return left, top, left + width, top + height
