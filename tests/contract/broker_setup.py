@@ -65,11 +65,19 @@ def _rabbit_messages(server: RabbitServer, queue: str) -> list[bytes]:
     return bodies
 
 
+def _forget_queue(server: RabbitServer, queue: str) -> None:
+    """With what an earlier test left, also what is on its way back from a closed connection."""
+    connection = pika.BlockingConnection(pika.URLParameters(server.url))
+    connection.channel().queue_delete(queue)
+    connection.close()
+
+
 def broker_named(name: str, request: pytest.FixtureRequest) -> BrokerUnderTest:
     if name == POSTGRES:
         return BrokerUnderTest(name, "postgres://")
     if name == "dramatiq-rabbitmq":
         rabbit: RabbitServer = request.getfixturevalue("rabbit_server")
+        _forget_queue(rabbit, "quire.default")
         return BrokerUnderTest(name, rabbit.url, rabbit)
     server: RedisServer = request.getfixturevalue("redis_server")
     server.wipe()
