@@ -24,6 +24,7 @@ from bench.servers import end_on_sigterm, scratch
 PAGES = 100
 # A slow peer reads fewer pages, which is as true and takes less time.
 SLOW_PAGES = 10
+FONT = REPOSITORY / "src/quire/render/fonts/liberation-sans/LiberationSans-Regular.ttf"
 MEASURE = "alto pages/s, 100 pages"
 
 
@@ -84,7 +85,7 @@ def main() -> None:
     end_on_sigterm()
     with scratch("convert") as directory:
         file = directory / "document.pdf"
-        peer_seconds("document", str(file), str(PAGES))
+        peer_seconds("document", str(file), str(PAGES), str(FONT))
         with running_gateway(directory) as url:
             rows = speed_rows(url, file, directory, 2 if arguments.quick else 5)
             calls, rounds = (4, 2) if arguments.quick else (8, 5)
