@@ -22,6 +22,7 @@ from quire.reading.infrastructure.jail.jail import Jail
 
 if TYPE_CHECKING:
     from quire.reading.infrastructure.pdfium.pdf import Pdf
+    from quire.reading.infrastructure.pdfium.text_page import StyleBook
 
 __all__ = [
     "Block",
@@ -45,6 +46,7 @@ __all__ = [
     "TextStyle",
     "Word",
     "flow_of",
+    "new_style_book",
     "open_pdf",
 ]
 
@@ -55,3 +57,9 @@ def open_pdf(content: Any, size_bytes: int, pages_max: int) -> Pdf:
 
     check_ends(bytes(content[:1024]), bytes(content[-4096:]))
     return Pdf(content, size_bytes, pages_max)
+
+
+def new_style_book() -> StyleBook:
+    from quire.reading.infrastructure.pdfium.text_page import StyleBook
+
+    return StyleBook()

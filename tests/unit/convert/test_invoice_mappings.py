@@ -49,6 +49,13 @@ def test_the_embedded_invoice_comes_back_byte_for_byte(
     assert mapped("facturx", pdf) == invoice_xml(data, profile)
 
 
+def test_an_invoice_that_a_browser_printed_gives_its_xml_and_its_text(data: dict[str, Any]) -> None:
+    """What rendering does: Chromium's bytes, then the invoice put in."""
+    pdf = FacturxInvoiceEmbedder().embed(sample("own-contract-en"), data, "en16931", "en")
+    assert mapped("facturx", pdf) == invoice_xml(data, "en16931")
+    assert b"DEFINITIONS" in mapped("alto", pdf)
+
+
 def test_an_invoice_that_another_program_embedded_comes_back_too(page: bytes, data: dict[str, Any]) -> None:
     xml = invoice_xml(data, "en16931")
     assert mapped("facturx", generate_from_binary(page, xml)) == xml

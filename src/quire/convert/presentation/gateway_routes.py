@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import os
 from collections.abc import Iterator
 from typing import IO, Annotated
 
@@ -18,7 +18,9 @@ from quire.runtime.telemetry import render_metrics
 
 XML = "application/xml"
 ACCEPTED = frozenset({XML, "text/xml", "application/*", "*/*"})
-CHUNK_BYTES = 262_144
+CHUNK_BYTES = 1_048_576
+# Up to here an answer has not left memory; sending it in pieces would cost a thread's turn each.
+WHOLE_BYTES = 8_388_608
 
 
 class MappingView(BaseModel):
@@ -41,14 +43,16 @@ def gateway_routes(desk: ConversionDesk) -> APIRouter:
     router = APIRouter(tags=["gateway"], route_class=StrictRoute)
 
     @router.post("/process", response_class=Response, responses={200: {"content": {XML: {}}}})
-    async def process(
-        request: Request, accept: Annotated[str, Header(max_length=1000)] = "*/*"
-    ) -> StreamingResponse:
+    async def process(request: Request, accept: Annotated[str, Header(max_length=1000)] = "*/*") -> Response:
         """The PDF in `file` as XML by `mapping`, both fields of multipart/form-data."""
         _check_accept(accept)
         async with read_form(request) as form:
             xml = await process_pdf(desk, form.mapping, form.file)
-        size = await asyncio.to_thread(xml.seek, 0, 2)
+        size = xml.seek(0, os.SEEK_END)
+        if size <= WHOLE_BYTES:
+            with xml:
+                xml.seek(0)
+                return Response(xml.read(), media_type=XML)
         return StreamingResponse(_chunks(xml), media_type=XML, headers={"Content-Length": str(size)})
 
     @router.get("/mappings")

@@ -15,10 +15,39 @@ SAME_BASELINE = 0.3
 INDENT = 3.0
 
 
-def line_of(words: list[Word], baseline: float, is_hyphenated: bool) -> Line:
-    """Words on one baseline, from left to right."""
-    box = Box(words[0][1], min([word[2] for word in words]), words[-1][3], max([word[4] for word in words]))
-    return Line(tuple(words), box, baseline, is_hyphenated)
+class LineDraft:
+    """Gathers words that follow each other on one baseline; `lines` are those that ended."""
+
+    def __init__(self) -> None:
+        self.lines: list[Line] = []
+        self._words: list[Word] = []
+        self._baseline = self._edge = self._reach = 0.0
+
+    def add(self, word: Word, baseline: float, size: float) -> None:
+        words = self._words
+        if words:
+            gap = word[1] - self._edge
+            if not -0.5 * self._reach < gap < COLUMN_GAP * self._reach:
+                self.end()
+                words = self._words
+        if not words:
+            self._baseline = baseline
+        words.append(word)
+        self._edge, self._reach = word[3], size
+
+    def add_all(self, words: list[Word], baseline: float) -> None:
+        """A line of their own."""
+        self.end()
+        self._words, self._baseline = words, baseline
+        self.end()
+
+    def end(self, *, is_hyphenated: bool = False) -> None:
+        words = self._words
+        if words:
+            top, bottom = min([word[2] for word in words]), max([word[4] for word in words])
+            box = Box(words[0][1], top, words[-1][3], bottom)
+            self.lines.append(Line(tuple(words), box, self._baseline, is_hyphenated))
+            self._words = []
 
 
 def blocks_of(lines: Iterable[Line]) -> list[Block]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from quire.convert.infrastructure.mappings import MAPPINGS
+from quire.convert.infrastructure.mappings import MAPPINGS, alto
 from quire.convert.infrastructure.mappings.embedded_invoice import PROFILES, schema_of
 from quire.convert.infrastructure.mappings.mapping import Source
 from quire.convert.infrastructure.mappings.sample_pdf import sample_pdf
@@ -27,5 +27,5 @@ def warm_up() -> None:
             task(sample, len(sample), {"mapping": name, "pages_max": 1})
         except QuireError:
             continue
-    for profile in PROFILES:
-        schema_of(profile).validator  # noqa: B018
+    for schema in (alto.SCHEMA, *map(schema_of, PROFILES)):
+        schema.validator  # noqa: B018

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import IO, Any
 
 from quire.convert.domain.xml_mapping import XmlMapping
 from quire.convert.infrastructure.mappings.schema import Schema
-from quire.reading import Document, open_pdf
+from quire.reading import Document, Page, TextStyle, new_style_book, open_pdf
 
 
 class Source:
@@ -24,6 +25,13 @@ class Source:
     @cached_property
     def document(self) -> Document:
         return self._pdf.document(self.share, self._shares)
+
+    def runs(self, length: int) -> Iterator[tuple[tuple[Page, ...], tuple[TextStyle, ...]]]:
+        """The pages, so many at a time, each run with all styles met by then; what was given is not kept."""
+        book = new_style_book()
+        pages = self._pdf.pages(book, self.share, self._shares)
+        while run := tuple(islice(pages, length)):
+            yield run, book.styles()
 
     @cached_property
     def attachments(self) -> dict[str, bytes]:

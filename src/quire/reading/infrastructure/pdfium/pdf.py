@@ -51,11 +51,9 @@ class Pdf:
 
     def document(self, share: int = 0, shares: int = 1) -> Document:
         """All pages, or one of `shares` runs of them, about as long each."""
-        book, count = StyleBook(), self.page_count
-        wanted = range(share * count // shares, (share + 1) * count // shares)
-        pages = tuple(self._pages(wanted, book))
+        book = StyleBook()
         return Document(
-            pages,
+            tuple(self.pages(book, share, shares)),
             book.styles(),
             title=self._meta("Title"),
             language=self._language(),
@@ -63,8 +61,10 @@ class Pdf:
             created_on=_day(self._meta("CreationDate")),
         )
 
-    def _pages(self, wanted: range, book: StyleBook) -> Iterator[Page]:
-        for index in wanted:
+    def pages(self, book: StyleBook, share: int = 0, shares: int = 1) -> Iterator[Page]:
+        """One after the other, for whoever needs no more of a page than its turn; `book` fills as they come."""
+        count = self.page_count
+        for index in range(share * count // shares, (share + 1) * count // shares):
             page = raw.FPDF_LoadPage(self._handle, index)
             if not page:
                 raise PdfDamagedError(f"page {index + 1} cannot be loaded")

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import pypdfium2_raw as raw
 
-from quire.reading.domain.layout import COLUMN_GAP, line_of
+from quire.reading.domain.layout import COLUMN_GAP, LineDraft
 from quire.reading.domain.page import Line, TextStyle, Word
 from quire.reading.infrastructure.pdfium import library
 from quire.reading.infrastructure.pdfium.font import UNKNOWN, Font, font_of
@@ -18,7 +18,9 @@ from quire.reading.infrastructure.pdfium.view import OFF_PAGE, View
 
 # PDFium writes this where a word was broken at the end of its line, in the place of the hyphen.
 BROKEN = "\ufffe"
-TOKEN = re.compile(rf"([\r\n]+)|([^\s{BROKEN}\x02]+)([{BROKEN}\x02]*)")
+ROW = re.compile(r"[^\s](?:[^\r\n]*[^\s])?")
+WORD = re.compile(r"\S+")
+TOKEN = re.compile(rf"([^\s{BROKEN}\x02]+)([{BROKEN}\x02]*)")
 # Of the text's size: less is kerning, more is a space.
 WORD_GAP = 0.1
 # Raised or lowered by more than this: an exponent, an index, the mark of a note.
@@ -26,6 +28,11 @@ RAISED = 0.15
 LIGATURES = str.maketrans({"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl",
                            "\ufb05": "st", "\ufb06": "st"})  # fmt: skip
 LIGATURE = re.compile("[\ufb00-\ufb06]")
+# What a word may have to be cleaned of. A page is searched once for all of its words.
+ODD = re.compile(
+    "[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\uf8ff\ufb00-\ufb06\ufe00-\ufe0f\ufeff"
+    "\ufff0-\uffff\U000e0000-\U0010ffff]"
+)
 
 
 class StyleBook:
@@ -50,11 +57,11 @@ class TextPage:
         self._view = view
         self._book = book
         self._fonts: dict[int | None, Font] = {}
+        # The text object of the last word, and the same once more if its words stand upright on one baseline.
         self._object: int | None = -1
-        self._is_plain = True
-        self._size = 0.0
+        self._plain: int | None = -1
+        self._size = self._baseline = self._top = self._bottom = 0.0
         self._style = 0
-        self._rise = self._fall = 0.0
         self._real = ctypes.c_float()
         self._to_real = ctypes.byref(self._real)
         self._x, self._y = ctypes.c_double(), ctypes.c_double()
@@ -66,60 +73,78 @@ class TextPage:
 
     def lines(self) -> list[Line]:
         """A gap wider than text has makes two lines of one, as columns and cells need."""
-        lines: list[Line] = []
-        words: list[Word] = []
-        edge = reach = level = 0.0
-        for run in self._runs():
-            if run is None:
-                if words:
-                    lines.append(line_of(words, level, False))
-                    words = []
-                continue
-            start, end, text, broken = run
-            word, baseline = self._word(start, end, text, broken)
-            if word is None:
-                continue
-            left = word[1]
-            if words and not (left - edge < COLUMN_GAP * reach and edge - left < 0.5 * reach):
-                lines.append(line_of(words, level, False))
-                words = []
-            if not words:
-                level = baseline
-            words.append(word)
-            edge, reach = word[3], self._size
-            if broken:
-                lines.append(line_of(words, level, True))
-                words = []
-        if words:
-            lines.append(line_of(words, level, False))
-        return lines
-
-    def _runs(self) -> Iterator[tuple[int, int, str, bool] | None]:
-        """First and last character of every word, its text, whether it is broken off; None ends a line."""
         text, index = self._text()
-        handle, owner_of = self._handle, library.text_object
-        for token in TOKEN.finditer(text):
-            new_line, characters, broken = token.groups()
-            if new_line:
-                yield None
-                continue
-            start, end = index(token.start(2)), index(token.end(2) - 1)
-            owner = owner_of(handle, start)
-            if owner != self._object:
-                self._look_at(owner)
-            if start == end or owner == owner_of(handle, end):
-                yield start, end, characters, broken != ""
+        is_simple = index is None and ODD.search(text) is None
+        draft = LineDraft()
+        for row in ROW.finditer(text):
+            start, end = row.span()
+            if is_simple and self._is_one_object(start, end - 1):
+                self._add_simple(draft, text, start, end)
             else:
-                yield from self._parted(start, characters, broken != "")
+                self._add_any(draft, text, start, end, index)
+            draft.end()
+        return draft.lines
 
-    def _parted(self, start: int, text: str, broken: bool) -> Iterator[tuple[int, int, str, bool]]:
+    def _is_one_object(self, first: int, last: int) -> bool:
+        """Text objects follow each other: what begins and ends in one is in it whole."""
+        owner = library.text_object(self._handle, first)
+        if owner != self._object:
+            self._look_at(owner, first)
+        return bool(owner == self._plain and owner == library.text_object(self._handle, last))
+
+    def _add_simple(self, draft: LineDraft, text: str, start: int, end: int) -> None:
+        """Everything but the edges of the words is known."""
+        handle, rect, to_rect, loose_box = self._handle, self._rect, self._to_rect, library.loose_box
+        new, shift, top, bottom, style = tuple.__new__, self._view.left, self._top, self._bottom, self._style
+        words: list[Word] = []
+        edge, widest = math.inf, COLUMN_GAP * self._size
+        for found in WORD.finditer(text, start, end):
+            first, after = found.span()
+            loose_box(handle, first, to_rect)
+            left = rect.left - shift
+            if after - first > 1:
+                loose_box(handle, after - 1, to_rect)
+            if left - edge > widest:
+                draft.add_all(words, self._baseline)
+                words = []
+            edge = rect.right - shift
+            words.append(new(Word, (found[0], left, top, edge, bottom, style, 1.0)))
+        draft.add_all(words, self._baseline)
+
+    def _add_any(
+        self, draft: LineDraft, text: str, start: int, end: int, index: Callable[[int], int] | None
+    ) -> None:
+        for token in TOKEN.finditer(text, start, end):
+            first, after = token.span(1)
+            broken = token.end() > after
+            for word, baseline in self._words(first, after, token[1], broken, index):
+                draft.add(word, baseline, self._size)
+            if broken:
+                draft.end(is_hyphenated=True)
+
+    def _words(
+        self, start: int, end: int, text: str, broken: bool, index: Callable[[int], int] | None
+    ) -> Iterator[tuple[Word, float]]:
+        """Any word, in as many pieces as it is."""
+        first, last = (start, end - 1) if index is None else (index(start), index(end - 1))
+        owner = library.text_object(self._handle, first)
+        if owner != self._object:
+            self._look_at(owner, first)
+        whole = first == last or owner == library.text_object(self._handle, last)
+        runs = [(first, last, text)] if whole else self._parted(first, text)
+        for begin, until, piece in runs:
+            is_last = until == last
+            word, baseline = self._word(begin, until, piece, broken and is_last)
+            if word is not None:
+                yield word, baseline
+
+    def _parted(self, start: int, text: str) -> Iterator[tuple[int, int, str]]:
         """A word in pieces, as kerning makes them: PDFium overlooks spaces between such, and a piece of another
         style set tight beside it is a word still."""
-        cuts = [0, *self._cuts(start, len(text)), len(text)]
-        for begin, end in pairwise(cuts):
+        for begin, end in pairwise([0, *self._cuts(start, len(text)), len(text)]):
             if begin:
-                self._look_at(library.text_object(self._handle, start + begin))
-            yield start + begin, start + end - 1, text[begin:end], broken and end == len(text)
+                self._look_at(library.text_object(self._handle, start + begin), start + begin)
+            yield start + begin, start + end - 1, text[begin:end]
 
     def _cuts(self, start: int, length: int) -> list[int]:
         handle, rect, to_rect, loose_box = self._handle, self._rect, self._to_rect, library.loose_box
@@ -137,57 +162,61 @@ class TextPage:
             edge = rect.right
         return cuts
 
-    def _text(self) -> tuple[str, Callable[[int], int]]:
-        """The text and where its characters are found: mostly the same place."""
+    def _text(self) -> tuple[str, Callable[[int], int] | None]:
+        """The text, and how to find its characters where they are not simply in the same place."""
         count = max(0, raw.FPDFText_CountChars(self._handle_pointer()))
         space = (ctypes.c_ushort * (2 * count + 2))()
         written = raw.FPDFText_GetText(self._handle_pointer(), 0, count, space)
         text = bytes(memoryview(space).cast("B")[: 2 * max(0, written - 1)]).decode("utf-16-le", "replace")
         if len(text) == count:
-            return text, int
+            return text, None
         return text, lambda position: int(library.char_index(self._handle, position))
 
     def _handle_pointer(self) -> raw.FPDF_TEXTPAGE:
         return ctypes.cast(self._handle, raw.FPDF_TEXTPAGE)
 
     def _word(self, first: int, last: int, text: str, broken: bool) -> tuple[Word | None, float]:
-        view = self._view
-        if self._is_plain:
-            library.char_origin(self._handle, first, self._to_x, self._to_y)
+        if self._object == self._plain:
+            library.loose_box(self._handle, first, self._to_rect)
+            left, baseline, top, bottom = self._rect.left, self._baseline, self._top, self._bottom
             # The hyphen of a broken word is the character after its last.
             library.loose_box(self._handle, last + broken, self._to_rect)
-            baseline = view.top - self._y.value
-            left, right = self._x.value - view.left, self._rect.right - view.left
-            top, bottom = baseline - self._rise, baseline + self._fall
+            left, right = left - self._view.left, self._rect.right - self._view.left
         else:
             left, top, right, bottom = self._turned_box(first, last)
             baseline = bottom
-        if not (OFF_PAGE < left <= right < view.far_right and top > OFF_PAGE and bottom < view.far_bottom):
+        view = self._view
+        if not (left > OFF_PAGE < top and left <= right < view.far_right and bottom < view.far_bottom):
             return None, baseline
         confidence = 1.0
-        if not (text.isascii() and text.isprintable()):
+        if ODD.search(text):
             text, confidence = _cleaned(text)
             if not text:
                 return None, baseline
         if broken:
             text += "-"
-        return tuple.__new__(Word, (text, left, top, right, bottom, self._style, confidence)), baseline
+        return Word(text, left, top, right, bottom, self._style, confidence), baseline
 
-    def _look_at(self, owner: int | None) -> None:
-        """What the words of one text object have in common."""
-        self._object = owner
-        font, scale, is_level = UNKNOWN, 0.0, False
+    def _look_at(self, owner: int | None, character: int) -> None:
+        """What the words of one text object have in common: their look, and where they stand if they stand upright."""
+        self._object, self._plain = owner, -1
+        font, self._size = UNKNOWN, 0.0
         if owner:
             font = self._font(library.object_font(owner))
             library.object_matrix(owner, self._to_matrix)
             library.object_size(owner, self._to_real)
             matrix = self._matrix
-            scale = abs(self._real.value) * math.hypot(matrix.c, matrix.d)
-            is_level = abs(matrix.b) <= 1e-3 * abs(matrix.a) and matrix.a > 0 and matrix.d > 0
-        self._size = scale
-        self._rise, self._fall = font.ascent * scale, -font.descent * scale
-        self._style = self._book.number(font, scale)
-        self._is_plain = self._view.is_upright and is_level
+            self._size = abs(self._real.value) * math.hypot(matrix.c, matrix.d)
+            if self._view.is_upright and abs(matrix.b) <= 1e-3 * abs(matrix.a) and matrix.a > 0 < matrix.d:
+                self._stand(font, character)
+                self._plain = owner
+        self._style = self._book.number(font, self._size)
+
+    def _stand(self, font: Font, character: int) -> None:
+        library.char_origin(self._handle, character, self._to_x, self._to_y)
+        self._baseline = self._view.top - self._y.value
+        self._top = self._baseline - font.ascent * self._size
+        self._bottom = self._baseline - font.descent * self._size
 
     def _font(self, handle: int | None) -> Font:
         font = self._fonts.get(handle)

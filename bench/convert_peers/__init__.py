@@ -1,0 +1,1 @@
+"""Other readers of PDF. They run in the peers' environment, without Quire."""
