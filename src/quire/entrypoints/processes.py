@@ -17,6 +17,7 @@ from quire.runtime.settings import Settings
 API_GRACE_SECONDS = 15.0
 GATEWAY_GRACE_SECONDS = 15.0
 # Past a worker's own grace it hands its jobs back, which takes a moment.
+WORKER_NICENESS = "5"
 WORKER_MARGIN_SECONDS = 10.0
 
 
@@ -74,6 +75,8 @@ def child_environment(layout: Layout, settings: Settings) -> dict[str, str]:
         environment["GATEWAY_URL"] = layout.gateway.url
         # It listens to this machine, which may have other users.
         environment.setdefault("QUIRE_GATEWAY_TOKEN", secrets.token_urlsafe(32))
+    # Beside each other on one machine, who answers comes before who works.
+    environment.setdefault("WORKER_NICENESS", WORKER_NICENESS)
     if "storage_url" not in settings.model_fields_set:
         environment["QUIRE_STORAGE_URL"] = layout.home.storage_url
     return environment

@@ -143,6 +143,13 @@ class Settings(BaseSettings):
     worker_concurrency: int = Field(
         4, ge=1, le=10_000, alias="WORKER_CONCURRENCY", description="Jobs one worker process runs at once."
     )
+    worker_niceness: int = Field(
+        0,
+        ge=0,
+        le=15,
+        alias="WORKER_NICENESS",
+        description="How far a worker steps back behind other processes of its machine; `quire up` sets 5.",
+    )
     lease_seconds: float = Field(
         60.0, ge=1.0, alias="WORKER_LEASE_TTL_SEC", description="Lease time; renewed at a third of it."
     )

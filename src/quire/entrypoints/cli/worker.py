@@ -9,6 +9,7 @@ import uvloop
 
 from quire.entrypoints.departure import run_and_leave
 from quire.entrypoints.worker import run_worker
+from quire.runtime.priority import step_back
 from quire.runtime.settings import load_settings
 from quire.runtime.telemetry import configure_telemetry
 
@@ -25,6 +26,7 @@ def worker(
     """Run jobs until a signal."""
     given = {"WORKER_QUEUES": queues, "WORKER_CONCURRENCY": concurrency}
     settings = load_settings(**{name: value for name, value in given.items() if value is not None})
+    step_back(settings.worker_niceness)
     exporter = configure_telemetry(settings, process="worker")
     try:
         uvloop.run(run_and_leave(run_worker(settings)))

@@ -15,7 +15,7 @@ from quire.render.infrastructure.chromium.account import Account
 
 TOOLS = ("unshare", "setpriv")
 # Printing takes all the processor there is; whoever only asks for a document should not feel it.
-NICENESS = 5
+NICENESS = 15
 
 
 def isolation_command(account: Account) -> list[str]:
