@@ -28,6 +28,7 @@ from bench.report import Row, publish
 from bench.servers import end_on_sigterm, postgres, rabbitmq, redis
 from quire.runtime.settings import Settings
 
+WARM_UP = 50
 RQ_MODULE = "quire.entrypoints.rq_worker"
 
 
@@ -121,8 +122,11 @@ def environment_of(settings: Settings) -> dict[str, str]:
 
 def accepted(field: Field, pairs: Sequence[Pair]) -> list[Row]:
     def rate(contestant: Contestant) -> float:
+        count = field.scale.enqueues
         with field.arena.producer(contestant) as producer:
-            return field.scale.enqueues / producer.ask("sequential", count=field.scale.enqueues)["seconds"]
+            # A few go first, so that connections and prepared statements are there.
+            producer.ask("sequential", start=0, count=WARM_UP)
+            return count / producer.ask("sequential", start=WARM_UP, count=count)["seconds"]
 
     return rows("accepted/s, one by one", field.medians(rate), pairs)
 
@@ -162,6 +166,8 @@ MEASURES: dict[str, Callable[[Field, Sequence[Pair]], list[Row]]] = {
     "pickup": pickup,
 }
 
+QUICK_MEASURES = ("throughput", "accepted")
+
 
 def measured(name: str, field: Field, pairs: Sequence[Pair]) -> list[Row]:
     started = time.monotonic()
@@ -177,8 +183,8 @@ def scale_of(arguments: argparse.Namespace) -> Scale:
 
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="less work, one round")
-    parser.add_argument("--only", nargs="+", choices=list(MEASURES), default=list(MEASURES))
+    parser.add_argument("--quick", action="store_true", help="less work, one round, without pickup")
+    parser.add_argument("--only", nargs="+", choices=list(MEASURES))
     parser.add_argument("--rounds", type=int, help="instead of the scale's own")
     return parser.parse_args()
 
@@ -190,7 +196,8 @@ def main() -> None:
         pairs = pairs_on(redis_url, rabbitmq_url)
         contestants = [one for pair in pairs for one in (pair.ours, pair.peer)]
         field = Field(Arena(postgres_dsn, redis_url), contestants, scale_of(arguments))
-        publish("brokers", [row for name in arguments.only for row in measured(name, field, pairs)])
+        chosen = arguments.only or (QUICK_MEASURES if arguments.quick else MEASURES)
+        publish("brokers", [row for name in chosen for row in measured(name, field, pairs)])
 
 
 if __name__ == "__main__":
