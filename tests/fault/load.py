@@ -19,6 +19,7 @@ from quire.kernel import UnavailableError
 
 TENANT = "acme"
 CLIENT = "fault-test"
+LAST_ANSWER_SECONDS = 60.0
 
 # Sends requests and answers with the ids of their jobs, or raises UnavailableError.
 Send = Callable[[Sequence[JobRequest]], Awaitable[list[UUID]]]
@@ -75,7 +76,7 @@ async def _post(http: httpx.AsyncClient, requests: Sequence[JobRequest]) -> list
 
 class Enqueuer:
     """A client in a thread and event loop of its own. A batch without an answer is sent again, as the job key
-    allows, until it has one; `accepted` holds what was acknowledged."""
+    allows, until it has one or the test has failed; `accepted` holds what was acknowledged."""
 
     def __init__(self, door: Door, *, batch: int = 20, pause_seconds: float = 0.1) -> None:
         self.accepted: list[UUID] = []
@@ -84,7 +85,9 @@ class Enqueuer:
         self._batch = batch
         self._pause_seconds = pause_seconds
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="enqueuer")
+        self._giving_up = threading.Event()
+        # A daemon: when it hangs, the test fails and the run ends all the same.
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), name="enqueuer", daemon=True)
         self._failure: Exception | None = None
 
     def __enter__(self) -> Enqueuer:
@@ -94,8 +97,11 @@ class Enqueuer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if kind is not None:
+            self._giving_up.set()
         self._stopping.set()
-        self._thread.join()
+        self._thread.join(LAST_ANSWER_SECONDS)
+        assert not self._thread.is_alive(), "the client still waits for an answer"
         if self._failure is not None:
             raise self._failure
 
@@ -124,4 +130,6 @@ class Enqueuer:
                 return await send(requests)
             except UnavailableError:
                 self.refusals += 1
+                if self._giving_up.is_set():
+                    raise
                 await asyncio.sleep(self._pause_seconds)
