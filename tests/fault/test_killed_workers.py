@@ -58,7 +58,7 @@ async def test_poison_job_is_given_up_after_three_crashes_and_its_neighbours_suc
         *(JobRequest("jobs.store", {"text": f"neighbour {n}", "seconds": 0.2}) for n in range(6)),
     )
     # Together in one process: they share its first crashes, but not the last.
-    options = {"WORKER_LEASE_TTL_SEC": 1, "WORKER_CONCURRENCY": 4}
+    options = {"WORKER_LEASE_TTL_SEC": 3, "WORKER_CONCURRENCY": 4}
     worker, replaced = yard.start(ODD, **options), 0
 
     def replace_the_dead() -> None:
