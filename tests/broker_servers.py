@@ -17,6 +17,8 @@ import pika.exceptions
 import pytest
 import redis
 
+from quire.runtime.free_port import free_port
+
 START_SECONDS = 120.0
 # Debian's /usr/sbin/rabbitmq-server insists on the user rabbitmq; this is what it runs.
 RABBIT_PROGRAM = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
@@ -163,12 +165,6 @@ def _kill(process: subprocess.Popen[bytes] | None) -> None:
     if process is not None:
         process.kill()
         process.wait()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture(scope="session")

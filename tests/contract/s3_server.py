@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -15,11 +14,12 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from quire.runtime.free_port import free_port
 
 START_DEADLINE_SECONDS = 60.0
 ACCESS_KEY = "quiretestaccess"
@@ -56,7 +56,7 @@ class S3Server:
 
 def start_s3_server(directory: Path) -> S3Server:
     (directory / "data").mkdir()
-    return _start(directory, tuple(_free_ports(8)))
+    return _start(directory, tuple({free_port() for _ in range(40)})[:8])
 
 
 def _start(directory: Path, ports: tuple[int, ...]) -> S3Server:
@@ -118,15 +118,6 @@ def _command(directory: Path, ports: tuple[int, ...]) -> list[str]:
         "-s3.port.lance=0",
         "-s3.autoCreateBucket=false",
     ]
-
-
-def _free_ports(count: int) -> list[int]:
-    """Held open together, so that the kernel hands out distinct ones."""
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for item in sockets:
-            item.bind(("127.0.0.1", 0))
-        return [item.getsockname()[1] for item in sockets]
 
 
 def _wait_until_ready(server: S3Server, directory: Path) -> None:

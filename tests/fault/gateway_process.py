@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,15 +12,15 @@ from typing import Any
 
 import httpx
 
+from quire.runtime.free_port import free_port
+
 PROGRAM = Path(__file__).with_name("gateway_program.py")
 
 
 class GatewayProcess:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
-        # Held until the first start, so that nobody else gets the port; free afterwards, like any address that is down.
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            self.port = listener.getsockname()[1]
+        self.port = free_port()
 
     @property
     def url(self) -> str:

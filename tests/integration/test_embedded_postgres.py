@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -188,6 +189,22 @@ async def test_moves_to_a_free_port_when_the_remembered_one_is_taken(server: Emb
             assert await ask(dsn, "SELECT 1") == 1
         finally:
             moved.stop()
+
+
+async def test_a_server_that_comes_back_waits_for_a_stranger_who_passes_through_its_port(
+    server: EmbeddedPostgres,
+) -> None:
+    """Clients hold its address; another port would cut them off for good."""
+    dsn = server.dsn
+    server.stop()
+    stranger = socket.create_server(("127.0.0.1", int((server.data_dir / "port").read_text())))
+    leaving = threading.Timer(1.0, stranger.close)
+    leaving.start()
+    try:
+        assert server.start() == dsn
+    finally:
+        leaving.join()
+    assert await ask(dsn, "SELECT 1") == 1
 
 
 def test_an_interrupted_first_start_leaves_nothing_that_looks_finished(data_dir: Path) -> None:

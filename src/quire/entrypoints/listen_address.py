@@ -7,6 +7,7 @@ import socket
 from dataclasses import dataclass
 
 from quire.kernel import ConflictError
+from quire.runtime.free_port import free_port
 
 _PROBE_TIMEOUT_SECONDS = 1.0
 # Addresses that mean "every interface" and the one to reach them by from here.
@@ -26,6 +27,7 @@ class ListenAddress:
     @classmethod
     def choose(cls, host: str, port: int) -> ListenAddress:
         """Port 0 becomes a free one here, so that it stays the same when the API is restarted."""
+        port = port or free_port(host)
         try:
             with socket.create_server((host, port), family=_family(host)) as probe:
                 return cls(host, int(probe.getsockname()[1]))

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import socket
 from pathlib import Path
 
 from quire.runtime.embedded_postgres.account import EmbeddedPostgresError
+from quire.runtime.free_port import free_port, is_free
+
+
+class PortTakenError(EmbeddedPostgresError):
+    pass
 
 
 def choose_port(memory: Path, wanted: int) -> int:
     """Keeps last time's port while it is free, so that DSNs written down elsewhere keep working."""
     for candidate in (wanted, _remembered(memory)):
-        if candidate and _is_free(candidate):
+        if candidate and is_free(candidate):
             return candidate
     if wanted:
-        raise EmbeddedPostgresError(f"port {wanted} is taken; choose another, or 0 for a free one")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+        raise PortTakenError(f"port {wanted} is taken; choose another, or 0 for a free one")
+    return free_port()
 
 
 def _remembered(memory: Path) -> int:
@@ -25,14 +27,3 @@ def _remembered(memory: Path) -> int:
         return int(memory.read_text())
     except (FileNotFoundError, ValueError):
         return 0
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        # Connections of a server that just ended linger in TIME_WAIT; they do not take the port.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True

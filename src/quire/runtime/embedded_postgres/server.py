@@ -22,7 +22,7 @@ from quire.runtime.embedded_postgres.cluster import (
     create_cluster,
     keep_password,
 )
-from quire.runtime.embedded_postgres.port import choose_port
+from quire.runtime.embedded_postgres.port import PortTakenError, choose_port
 from quire.runtime.embedded_postgres.postmaster_file import (
     CLUSTER_MARK,
     has_attached_backends,
@@ -34,6 +34,7 @@ from quire.runtime.log_file import LogFile
 # Crash recovery of a full max_wal_size on a slow disk takes about this long.
 START_TIMEOUT_SECONDS = 120.0
 STOP_TIMEOUT_SECONDS = 30.0
+PORT_PATIENCE_SECONDS = 20.0
 POLL_SECONDS = 0.02
 # What a server says while the remains of a killed one are still going away.
 _PASSING_FAILURES = ("is still in use", "already exists", "Address already in use")
@@ -177,7 +178,14 @@ class EmbeddedPostgres:
         ]
 
     def _try_start(self, deadline: float) -> bool:
-        process = self.launch()
+        try:
+            process = self.launch()
+        except PortTakenError:
+            waited = START_TIMEOUT_SECONDS - (deadline - time.monotonic())
+            if not self._port or waited > PORT_PATIENCE_SECONDS:
+                raise
+            # Clients know it as ours, and whoever has it now may be passing through.
+            return False
         while time.monotonic() < deadline:
             file = read_postmaster_file(self.cluster)
             if file is not None and file.pid == process.pid and file.is_ready:
