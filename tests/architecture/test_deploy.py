@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 UNITS = sorted((ROOT / "deploy" / "systemd").glob("*.service"))
 NAMES = {str(field.alias) for field in Settings.model_fields.values()}
 # Where a name ends so, its value is nobody's to read.
-SECRET_NAME = re.compile(r"\w*(PASSWORD|PASS|TOKEN|SECRET|KEY|KEY_ID)")
+SECRET_NAME = re.compile(r"\w*(PASSWORD|PASS|TOKEN|SECRET|KEY|KEY_ID|KEY_ACCEPTED)")
 FROM_ENVIRONMENT = re.compile(r"\$\{\w+(:\?[^}]*|:-)?\}")
 # The S3 client's, and those that compose itself reads.
 OTHER_NAMES = re.compile(
