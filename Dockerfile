@@ -1,4 +1,4 @@
-# One image for every process: `api`, `worker`, `migrate` are commands of it. Debian, for its packaged headless
+# One image for every process: `api`, `worker`, `gateway`, `migrate` are commands of it. Debian, for its packaged headless
 # browser; the system's Python, as everywhere else.
 FROM debian:bookworm-slim AS build
 SHELL ["/bin/bash", "-euo", "pipefail", "-c"]

@@ -72,14 +72,20 @@ install_packages() {
     if [ "$(id -u)" -ne 0 ]; then
         die "some system packages are missing. Run this, then try again:
 
-    sudo apt-get update && sudo apt-get install -y --no-install-recommends $packages
+    sudo apt-get update && sudo $(installer) install -y --no-install-recommends $packages
 "
     fi
     say "installing system packages: $packages"
     export DEBIAN_FRONTEND=noninteractive
     apt-get update -qq
-    # shellcheck disable=SC2086  # a list of words
-    apt-get install -y -qq --no-install-recommends $packages >/dev/null
+    # shellcheck disable=SC2046,SC2086  # lists of words
+    $(installer) install -y -qq --no-install-recommends $packages >/dev/null
+}
+
+# Tests need servers' programs, not the servers that Debian would start with them.
+installer() {
+    [ "$FLAVOUR" = run ] || printf 'scripts/without_daemons.sh '
+    echo apt-get
 }
 
 # Printing needs Debian's headless shell. Where there is none, everything else still works.

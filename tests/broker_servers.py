@@ -3,6 +3,7 @@ run, and none outlives its test session."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import socket
@@ -22,6 +23,8 @@ from quire.runtime.free_port import free_port
 START_SECONDS = 120.0
 # Debian's /usr/sbin/rabbitmq-server insists on the user rabbitmq; this is what it runs.
 RABBIT_PROGRAM = Path("/usr/lib/rabbitmq/bin/rabbitmq-server")
+RABBIT_CONTROL = RABBIT_PROGRAM.with_name("rabbitmqctl")
+RABBIT_MEMORY = "512MB"
 
 
 class RedisServer:
@@ -85,7 +88,7 @@ class RabbitServer:
     def _environment(self) -> dict[str, str]:
         config = self._directory / "rabbitmq.conf"
         config.write_text(
-            f"listeners.tcp.1 = 127.0.0.1:{self.port}\nvm_memory_high_watermark.absolute = 512MB\n"
+            f"listeners.tcp.1 = 127.0.0.1:{self.port}\nvm_memory_high_watermark.absolute = {RABBIT_MEMORY}\n"
             "disk_free_limit.absolute = 50MB\nlog.console = true\nlog.console.level = error\nlog.file = false\n"
         )
         (self._directory / "enabled_plugins").write_text("[].\n")
@@ -116,6 +119,27 @@ class RabbitServer:
         connection.close()
         return True
 
+    @contextlib.contextmanager
+    def short_of_memory(self) -> Iterator[None]:
+        """It answers, and takes no more messages from anybody."""
+        self._control("set_vm_memory_high_watermark", "0")
+        try:
+            yield
+        finally:
+            self._control("set_vm_memory_high_watermark", "absolute", RABBIT_MEMORY)
+
+    def _control(self, *words: str) -> None:
+        with (self._directory / "server.log").open("ab") as log:
+            subprocess.run(
+                [str(RABBIT_CONTROL), *words],
+                cwd=self._directory,
+                env=_inherited() | self._environment(),
+                stdout=log,
+                stderr=log,
+                timeout=START_SECONDS,
+                check=True,
+            )
+
     def wipe(self) -> None:
         """Every queue, with what is in it."""
         self.kill()
@@ -134,13 +158,16 @@ class RabbitServer:
         _kill(self._epmd)
 
 
+def _inherited() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("RABBITMQ_")}
+
+
 def _spawn(command: list[str], directory: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("RABBITMQ_")}
     with (directory / "server.log").open("ab") as log:
         return subprocess.Popen(
             command,
             cwd=directory,
-            env={**inherited, **environment},
+            env=_inherited() | environment,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

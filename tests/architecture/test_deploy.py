@@ -12,12 +12,15 @@ from typing import Any
 import pytest
 import yaml
 
-from quire.entrypoints.processes import API_GRACE_SECONDS, WORKER_MARGIN_SECONDS
+from quire.entrypoints.processes import API_GRACE_SECONDS, GATEWAY_GRACE_SECONDS, WORKER_MARGIN_SECONDS
 from quire.runtime.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 UNITS = sorted((ROOT / "deploy" / "systemd").glob("*.service"))
 NAMES = {str(field.alias) for field in Settings.model_fields.values()}
+# Where a name ends so, its value is nobody's to read.
+SECRET_NAME = re.compile(r"\w*(PASSWORD|PASS|TOKEN|SECRET|KEY|KEY_ID|KEY_ACCEPTED)")
+FROM_ENVIRONMENT = re.compile(r"\$\{\w+(:\?[^}]*|:-)?\}")
 # The S3 client's, and those that compose itself reads.
 OTHER_NAMES = re.compile(
     r"AWS_\w+|POSTGRES_PASSWORD|RABBITMQ_PASSWORD|COMPOSE_PROFILES|WORKERS|QUIRE_VERSION"
@@ -44,10 +47,10 @@ def seconds(text: str) -> int:
 
 def grace_seconds(process: str) -> float:
     worker = Settings().shutdown_grace_seconds + WORKER_MARGIN_SECONDS
-    return worker if process == "worker" else API_GRACE_SECONDS
+    return {"api": API_GRACE_SECONDS, "gateway": GATEWAY_GRACE_SECONDS, "worker": worker}[process]
 
 
-@pytest.mark.parametrize("process", ["api", "worker"])
+@pytest.mark.parametrize("process", ["api", "gateway", "worker"])
 def test_nobody_is_killed_within_his_grace(process: str) -> None:
     assert seconds(compose()["services"][process]["stop_grace_period"]) > grace_seconds(process)
     (unit,) = [unit for unit in UNITS if unit.name.startswith(f"quire-{process}")]
@@ -56,7 +59,7 @@ def test_nobody_is_killed_within_his_grace(process: str) -> None:
 
 def test_processes_of_compose_are_commands_and_their_names_are_settings() -> None:
     services = {name: one for name, one in compose()["services"].items() if "build" in one}
-    assert set(services) == {"migrate", "api", "worker"}
+    assert set(services) == {"migrate", "api", "gateway", "worker"}
     for name, service in services.items():
         assert service["command"] == [name]
         assert [word for word in service["environment"] if not known(word)] == []
@@ -72,6 +75,62 @@ def test_example_environment_holds_what_compose_asks_for() -> None:
     assert [name for name in given if not known(name)] == []
 
 
+def test_every_lasting_service_of_compose_is_looked_after() -> None:
+    for name, service in compose()["services"].items():
+        if service["restart"] == "no":
+            continue
+        check = service["healthcheck"]
+        assert check["test"][0] in ("CMD", "CMD-SHELL"), name
+        assert set(check) == {"test", "interval", "timeout", "retries"}, name
+
+
+def test_looks_at_our_own_processes_go_where_they_listen() -> None:
+    services, ports = compose()["services"], Settings()
+    worker_port = services["worker"]["environment"]["QUIRE_METRICS_PORT"]
+    asked = {"api": f":{ports.port}/readyz", "gateway": f":{ports.gateway_port}/ready"}
+    for name, where in {**asked, "worker": f":{worker_port}/readyz"}.items():
+        assert f"http://127.0.0.1{where}'" in services[name]["healthcheck"]["test"][-1]
+
+
+def test_services_of_compose_wait_only_for_what_is_there() -> None:
+    services = compose()["services"]
+    for service in services.values():
+        for other, wanted in service.get("depends_on", {}).items():
+            reports = "healthcheck" in services[other]
+            assert wanted["condition"] == ("service_healthy" if reports else "service_completed_successfully")
+
+
+def test_compose_holds_no_secret() -> None:
+    """Each comes from the environment, without a value to fall back on."""
+    found = [
+        (name, str(value))
+        for service in compose()["services"].values()
+        for name, value in service.get("environment", {}).items()
+        if SECRET_NAME.fullmatch(name)
+    ]
+    assert {"POSTGRES_PASSWORD", "QUIRE_SECRET_KEY", "QUIRE_GATEWAY_TOKEN"} <= {name for name, _ in found}
+    assert [name for name, value in found if not FROM_ENVIRONMENT.fullmatch(value)] == []
+    written = (ROOT / "compose.yaml").read_text()
+    assert re.findall(r"://\w+:[^$@/\s]+@", written) == []
+    assert re.findall(r'[kK]ey": "(?!\$\{\w+\}")', written) == []
+
+
+def test_compose_opens_ports_to_its_own_host_alone() -> None:
+    published = {name: one["ports"] for name, one in compose()["services"].items() if "ports" in one}
+    assert set(published) == {"api", "s3"}
+    assert [port for ports in published.values() for port in ports if not port.startswith("127.0.0.1:")] == []
+
+
+def test_gateway_knows_nothing_that_a_hostile_file_could_steal() -> None:
+    services = compose()["services"]
+    secrets = [name for name in services["gateway"]["environment"] if SECRET_NAME.fullmatch(name)]
+    assert secrets == ["QUIRE_GATEWAY_TOKEN"]
+    assert not {"DATABASE_URL", "QUIRE_BROKER_URL"} & set(services["gateway"]["environment"])
+    asked = services["worker"]["environment"]
+    assert asked["GATEWAY_URL"] == f"${{GATEWAY_URL:-http://gateway:{Settings().gateway_port}}}"
+    assert asked["QUIRE_GATEWAY_TOKEN"] == services["gateway"]["environment"]["QUIRE_GATEWAY_TOKEN"]
+
+
 def known(name: str) -> bool:
     return name in NAMES or OTHER_NAMES.fullmatch(name) is not None
 
@@ -81,6 +140,20 @@ def test_browser_may_make_its_sandbox_in_a_container() -> None:
     denied = {name for group in profile["syscalls"] for name in group["names"]}
     assert not denied & {"clone", "clone3", "unshare", "chroot", "setns", "prctl", "seccomp"}
     assert {"mount", "kexec_load", "init_module", "bpf", "keyctl"} <= denied
+
+
+def test_who_shuts_children_in_may_do_so_in_a_container_and_nobody_else() -> None:
+    services = compose()["services"]
+    allowed = {name for name, one in services.items() if "seccomp=deploy/seccomp/print.json" in str(one)}
+    assert allowed == {"gateway", "worker"}
+
+
+def test_gateways_unit_cannot_read_what_the_others_know() -> None:
+    (unit,) = [unit for unit in UNITS if unit.name == "quire-gateway.service"]
+    options = settings_of(unit)
+    assert options["EnvironmentFile"] == ["/etc/quire/gateway.env"]
+    assert "-/etc/quire" in options["InaccessiblePaths"][0].split()
+    assert "StateDirectory" not in options
 
 
 def test_image_and_checkout_install_with_the_same_uv() -> None:

@@ -60,13 +60,15 @@ async def test_accepted_jobs_are_each_done_once_although_nobody_polls(
 async def test_smaller_classes_go_first_whatever_order_messages_come_in(
     any_broker: BrokerUnderTest, dsn: str, tmp_path: Path
 ) -> None:
+    """Inside a class a job may overtake one whose message came too early, while a smaller class was due."""
     record = Record()
     async with office(any_broker, dsn, tmp_path, record.handler) as engine:
         receipts = await enqueue(engine, *numbered(4, queue="large"))
         receipts += await enqueue(engine, *numbered(4, queue="default", first=10))
         async with worker(any_broker, dsn, tmp_path, [record.handler], WORKER_CONCURRENCY=1):
             await ended(engine, *(receipt.job_id for receipt in receipts), seconds=PATIENCE_SECONDS)
-    assert record.numbers == [10, 11, 12, 13, 0, 1, 2, 3]
+    assert set(record.numbers[:4]) == {10, 11, 12, 13}
+    assert sorted(map(str, record.numbers[4:])) == ["0", "1", "2", "3"]
 
 
 async def test_a_paused_queue_keeps_its_jobs_and_gives_them_when_it_goes_on(

@@ -29,6 +29,7 @@ from quire.runtime.storage import (
     StorageUrlError,
     UrlSigner,
     open_storage,
+    url_signer,
 )
 from quire.runtime.storage.signed_url import UrlClaim
 
@@ -342,9 +343,25 @@ def test_every_field_of_a_signed_url_is_under_the_signature() -> None:
         signer.verify("PUT", "a/b", query)
 
 
+def test_an_accepted_key_verifies_and_never_signs() -> None:
+    before, after = (
+        url_signer(load_settings(QUIRE_SECRET_KEY=key, QUIRE_SECRET_KEY_ACCEPTED=accepted))
+        for key, accepted in ((SECRET, ""), (SECRET + "!", SECRET))
+    )
+    claim = UrlClaim("GET", "a/b", before.expiry(60))
+    assert after.verify("GET", "a/b", query_of(before.url(claim))) == claim
+    assert after.verify("GET", "a/b", query_of(after.url(claim))) == claim
+    with pytest.raises(StorageUrlError):
+        before.verify("GET", "a/b", query_of(after.url(claim)))
+    with pytest.raises(StorageUrlError):
+        after.verify("GET", "a/c", query_of(before.url(claim)))
+
+
 def test_a_missing_or_short_secret_signs_nothing() -> None:
     with pytest.raises(SettingsError):
         UrlSigner("short", "http://q")
+    with pytest.raises(SettingsError):
+        UrlSigner(SECRET, "http://q", accepted="short")
     with pytest.raises(SettingsError):
         UrlSigner("", "http://q").url(UrlClaim("GET", "k", 1))
 

@@ -41,6 +41,7 @@ from tests.integration.engine_fixture import (
     until,
     write_config,
 )
+from tests.integration.quire_command import QuireCommand
 from tests.integration.webhook_receiver import Message, Receiver, receiving, status
 
 from quire.entrypoints.engine import Engine, open_engine
@@ -669,6 +670,42 @@ async def test_a_secret_sealed_under_another_key_says_so_in_the_log(
         (line,) = await all_settled(acme, webhook, "dead")
     assert line["last_error"].startswith("WEBHOOK_SECRET_UNREADABLE")
     assert receiver.messages == []
+
+
+async def test_the_key_changes_and_receivers_notice_nothing(
+    engine: Engine, settings: Settings, acme: httpx.AsyncClient, receiver: Receiver
+) -> None:
+    """Both secrets of a rotated webhook go along. At the end the older key is gone."""
+    webhook = await subscribe(acme, receiver.url())
+    rotated = (await acme.post(f"/webhooks/{webhook['id']}/rotate-secret", json={"overlap_hours": 1})).json()
+    new = SecretStr("another secret of enough bytes")
+    both = settings.model_copy(update={"secret_key": new, "secret_key_accepted": settings.secret_key})
+    alone = settings.model_copy(update={"secret_key": new})
+    async with courier(engine, both):
+        await finish_one(engine)
+        await receiver.until(1)
+    assert await resealed(both) == {"resealed": 1, "current": 0, "unreadable": 0}
+    assert await resealed(both) == {"resealed": 0, "current": 1, "unreadable": 0}
+    async with courier(engine, alone):
+        await finish_one(engine)
+        messages = await receiver.until(2)
+    for message in messages:
+        for secret in (webhook["secret"], rotated["secret"]):
+            documented_verify()(message.headers, message.body, [secret])
+    assert await resealed(settings) == {"resealed": 0, "current": 0, "unreadable": 1}
+
+
+async def resealed(settings: Settings) -> object:
+    """By the command, as an operator does."""
+    said = await QuireCommand("", "", settings.data_dir)(
+        "reseal",
+        "--json",
+        DATABASE_URL=settings.database_url.get_secret_value(),
+        QUIRE_SECRET_KEY=settings.secret_key.get_secret_value(),
+        QUIRE_SECRET_KEY_ACCEPTED=settings.secret_key_accepted.get_secret_value(),
+    )
+    assert said.code == (1 if said.json["unreadable"] else 0), said.err
+    return said.json
 
 
 # Where it does not send

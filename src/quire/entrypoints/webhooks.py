@@ -33,7 +33,7 @@ def webhook_desk(engine: Engine, settings: Settings) -> WebhookDesk:
 
     policy = _policy(settings)
     return WebhookDesk(
-        PostgresWebhookBook(engine.database), _sender(settings, policy), _box(settings), policy
+        PostgresWebhookBook(engine.database), _sender(settings, policy), secret_box(settings), policy
     )
 
 
@@ -42,7 +42,7 @@ async def courier_running(
     engine: Engine, settings: Settings, on_death: Callable[[], None]
 ) -> AsyncIterator[None]:
     """Enter before the broker starts. Without QUIRE_SECRET_KEY nothing could be signed, so nothing is sent."""
-    policy, box = _policy(settings), _box(settings)
+    policy, box = _policy(settings), secret_box(settings)
     if not box.usable:
         log.info("webhooks_off", reason="QUIRE_SECRET_KEY is not set")
         yield
@@ -70,8 +70,10 @@ def _policy(settings: Settings) -> WebhookPolicy:
     return load_webhook_policy(settings.config_dir or shipped_dir("config"))
 
 
-def _box(settings: Settings) -> AesGcmSecretBox:
-    return AesGcmSecretBox(settings.secret_key.get_secret_value())
+def secret_box(settings: Settings) -> AesGcmSecretBox:
+    return AesGcmSecretBox(
+        settings.secret_key.get_secret_value(), settings.secret_key_accepted.get_secret_value()
+    )
 
 
 def _sender(settings: Settings, policy: WebhookPolicy) -> HttpWebhookSender:

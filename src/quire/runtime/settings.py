@@ -113,6 +113,11 @@ class Settings(BaseSettings):
         alias="QUIRE_SECRET_KEY",
         description="Signs storage URLs and encrypts webhook secrets. `quire up` makes one in the data directory.",
     )
+    secret_key_accepted: SecretStr = Field(
+        SecretStr(""),
+        alias="QUIRE_SECRET_KEY_ACCEPTED",
+        description="A second key, while keys are changed: what it signed and encrypted holds; it makes nothing new.",
+    )
     rate_limit_per_minute: int = Field(
         6000,
         ge=0,

@@ -91,6 +91,20 @@ def test_a_sealed_secret_opens_for_its_owner_only() -> None:
             other.open(data, owner)
 
 
+def test_an_accepted_key_opens_and_never_seals() -> None:
+    old, new = "a secret of enough bytes", "another secret of enough bytes"
+    before, during, after = AesGcmSecretBox(old), AesGcmSecretBox(new, old), AesGcmSecretBox(new)
+    sealed = before.seal("x", "one")
+    assert during.open(sealed, "one") == "x"
+    renewed = during.renewed(sealed, "one")
+    assert after.open(renewed, "one") == "x"
+    assert during.renewed(renewed, "one") == renewed
+    with pytest.raises(SecretUnreadableError):
+        before.open(during.seal("x", "one"), "one")
+    with pytest.raises(SecretUnreadableError):
+        during.renewed(sealed, "two")
+
+
 def test_without_a_secret_key_nothing_is_sealed() -> None:
     box = AesGcmSecretBox("")
     assert not box.usable

@@ -36,6 +36,7 @@ COMMANDS = {
     "queues": "List, pause and resume queues.",
     "workers": "List live workers.",
     "storage": "Look after stored objects.",
+    "reseal": "Encrypt webhook secrets under the present key.",
 }
 
 EPILOG = (

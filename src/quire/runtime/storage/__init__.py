@@ -39,7 +39,8 @@ from quire.runtime.storage.signed_url import UrlSigner
 def url_signer(settings: Settings, public_url: str = "") -> UrlSigner:
     """`public_url` is for a server that learns its port only when it starts."""
     base = public_url or settings.public_url or f"http://{settings.host}:{settings.port}"
-    return UrlSigner(settings.secret_key.get_secret_value(), base)
+    accepted = settings.secret_key_accepted.get_secret_value()
+    return UrlSigner(settings.secret_key.get_secret_value(), base, accepted=accepted)
 
 
 @contextlib.asynccontextmanager

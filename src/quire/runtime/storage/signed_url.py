@@ -37,13 +37,14 @@ class UrlClaim:
 
 
 class UrlSigner:
-    def __init__(self, secret: str, public_url: str, clock: Clock | None = None) -> None:
+    def __init__(
+        self, secret: str, public_url: str, clock: Clock | None = None, *, accepted: str = ""
+    ) -> None:
+        """`accepted`: a second secret, whose signatures are good too."""
         self._public_url = public_url.rstrip("/")
         self._clock = clock or SystemClock()
-        # A key of its own: the same secret signs and encrypts other things elsewhere.
-        self._key = hmac.digest(secret.encode(), _PURPOSE, hashlib.sha256) if secret else b""
-        if secret and len(secret.encode()) < SECRET_MIN_BYTES:
-            raise SettingsError(f"QUIRE_SECRET_KEY: at least {SECRET_MIN_BYTES} bytes are needed")
+        self._key = _derived("QUIRE_SECRET_KEY", secret)
+        self._accepted = _derived("QUIRE_SECRET_KEY_ACCEPTED", accepted)
 
     def expiry(self, ttl_seconds: int) -> int:
         return int(self._clock.now().timestamp()) + ttl_seconds
@@ -54,7 +55,7 @@ class UrlSigner:
             fields |= {"type": claim.type, "size": str(claim.size)}
         if claim.name:
             fields["name"] = claim.name
-        query = urlencode(fields | {"signature": self._signature(claim)}, quote_via=quote)
+        query = urlencode(fields | {"signature": self._sign(claim)}, quote_via=quote)
         return f"{self._public_url}/storage/{quote(claim.key)}?{query}"
 
     def verify(self, method: str, key: str, query: Iterable[tuple[str, str]]) -> UrlClaim:
@@ -65,16 +66,33 @@ class UrlSigner:
         if len(fields) + 1 != len(pairs) or not fields.keys() <= _FIELDS:
             raise StorageUrlError()
         claim = _claim(key, fields)
-        if not hmac.compare_digest(self._signature(claim).encode(), signature.encode()):
+        if not self._signed(claim, signature):
             raise StorageUrlError()
         if claim.method != method or self._clock.now() >= claim.expires_at:
             raise StorageUrlError()
         return claim
 
-    def _signature(self, claim: UrlClaim) -> str:
+    def _sign(self, claim: UrlClaim) -> str:
         if not self._key:
             raise SettingsError("QUIRE_SECRET_KEY: needed to sign storage URLs")
-        return hmac.new(self._key, canonical_json(asdict(claim)), hashlib.sha256).hexdigest()
+        return _signature(self._key, claim)
+
+    def _signed(self, claim: UrlClaim, signature: str) -> bool:
+        good = [self._sign(claim)]
+        if self._accepted:
+            good.append(_signature(self._accepted, claim))
+        return any(hmac.compare_digest(one.encode(), signature.encode()) for one in good)
+
+
+def _derived(name: str, secret: str) -> bytes:
+    """A key of its own: the same secret signs and encrypts other things elsewhere."""
+    if secret and len(secret.encode()) < SECRET_MIN_BYTES:
+        raise SettingsError(f"{name}: at least {SECRET_MIN_BYTES} bytes are needed")
+    return hmac.digest(secret.encode(), _PURPOSE, hashlib.sha256) if secret else b""
+
+
+def _signature(key: bytes, claim: UrlClaim) -> str:
+    return hmac.new(key, canonical_json(asdict(claim)), hashlib.sha256).hexdigest()
 
 
 def _claim(key: str, fields: dict[str, str]) -> UrlClaim:

@@ -87,8 +87,16 @@ class RabbitMessenger:
         self._broker = broker
 
     def ping(self) -> None:
-        # A round trip, which also lets the connection answer the server's heartbeats.
-        self._insist(lambda: self._broker.channel.basic_qos(prefetch_count=0))
+        self._insist(self._ask_for_room)
+
+    def _ask_for_room(self) -> None:
+        """A server short of memory or disk still answers, until it is sent a message: so it gets one, to no queue."""
+        self._broker.channel.basic_publish(exchange="", routing_key="", body=b"")
+        self._await_server()
+
+    def _await_server(self) -> None:
+        """A round trip: the server has read all that was sent before, and got its heartbeats."""
+        self._broker.channel.basic_qos(prefetch_count=0)
 
     def publish(self, messages: Sequence[Message]) -> None:
         self._insist(lambda: self._send(messages))
@@ -98,6 +106,7 @@ class RabbitMessenger:
         self._broker.connection.process_data_events(time_limit=0)
         for message in messages:
             self._broker.enqueue(to_dramatiq(message))
+        self._await_server()
 
     def depth(self, queue: str) -> int:
         """Asking also declares: a server that lost its queues gets them back."""
@@ -105,14 +114,17 @@ class RabbitMessenger:
         return int(counts[0])
 
     def _insist(self, call: Callable[[], Value]) -> Value:
-        """Once more on a new connection: the old one may have died while it lay idle."""
+        """Once more on a new connection: the old one may have died while it lay idle. A server that takes no messages
+        would block the new one, too."""
         with told_apart():
             try:
                 if not self._broker.connections:
                     knock(self._broker)
                 return call()
-            except FAILURES:
+            except FAILURES as error:
                 del self._broker.connection
+                if isinstance(error, pika.exceptions.ConnectionBlockedTimeout):
+                    raise
                 knock(self._broker)
                 return call()
 

@@ -19,10 +19,10 @@ KEY_MIN_BYTES = 16
 
 
 class AesGcmSecretBox:
-    def __init__(self, key: str) -> None:
-        """A key of its own: the same setting signs other things elsewhere."""
-        usable = len(key.encode()) >= KEY_MIN_BYTES
-        self._cipher = AESGCM(hmac.digest(key.encode(), _PURPOSE, hashlib.sha256)) if usable else None
+    def __init__(self, key: str, accepted: str = "") -> None:
+        """`accepted`: a second key, which opens and never seals."""
+        self._cipher = _cipher(key)
+        self._accepted = _cipher(accepted)
 
     @property
     def usable(self) -> bool:
@@ -33,15 +33,35 @@ class AesGcmSecretBox:
         return _VERSION + nonce + self._ready().encrypt(nonce, secret.encode(), owner.encode())
 
     def open(self, sealed: bytes, owner: str) -> str:
-        version, nonce, text = sealed[:1], sealed[1 : 1 + _NONCE_BYTES], sealed[1 + _NONCE_BYTES :]
-        if version != _VERSION:
-            raise SecretUnreadableError()
-        try:
-            return self._ready().decrypt(nonce, text, owner.encode()).decode()
-        except (InvalidTag, ValueError):
-            raise SecretUnreadableError() from None
+        for cipher in (self._ready(), self._accepted):
+            secret = None if cipher is None else _opened(cipher, sealed, owner)
+            if secret is not None:
+                return secret
+        raise SecretUnreadableError()
+
+    def renewed(self, sealed: bytes, owner: str) -> bytes:
+        if _opened(self._ready(), sealed, owner) is not None:
+            return sealed
+        return self.seal(self.open(sealed, owner), owner)
 
     def _ready(self) -> AESGCM:
         if self._cipher is None:
             raise WebhooksUnavailableError(f"QUIRE_SECRET_KEY: at least {KEY_MIN_BYTES} bytes are needed")
         return self._cipher
+
+
+def _cipher(key: str) -> AESGCM | None:
+    """A key of its own: the same setting signs other things elsewhere."""
+    if len(key.encode()) < KEY_MIN_BYTES:
+        return None
+    return AESGCM(hmac.digest(key.encode(), _PURPOSE, hashlib.sha256))
+
+
+def _opened(cipher: AESGCM, sealed: bytes, owner: str) -> str | None:
+    version, nonce, text = sealed[:1], sealed[1 : 1 + _NONCE_BYTES], sealed[1 + _NONCE_BYTES :]
+    if version != _VERSION:
+        return None
+    try:
+        return cipher.decrypt(nonce, text, owner.encode()).decode()
+    except (InvalidTag, ValueError):
+        return None

@@ -15,7 +15,12 @@ from quire.jobs.domain.webhook_errors import (
     WebhookNotFoundError,
 )
 from quire.jobs.infrastructure.postgres.sql import load
-from quire.jobs.ports.v1.webhook_book import LogPosition, NewSubscription, SubscriptionChange
+from quire.jobs.ports.v1.webhook_book import (
+    LogPosition,
+    NewSubscription,
+    SealedSecrets,
+    SubscriptionChange,
+)
 from quire.kernel import new_uuid7
 from quire.runtime.database import Connection, Database
 
@@ -88,6 +93,17 @@ class PostgresWebhookBook:
                 SQL["rotate_secret"], subscription_id, tenant_id, sealed_secret, overlap_seconds
             )
         return _found(row)
+
+    async def sealed_secrets(self, after_id: UUID | None, limit: int) -> Sequence[SealedSecrets]:
+        async with self._database.acquire() as connection:
+            rows = await connection.fetch(SQL["list_sealed_secrets"], after_id, limit)
+        return [SealedSecrets(row["id"], row["secret"], row["previous_secret"]) for row in rows]
+
+    async def replace_sealed(self, old: SealedSecrets, new: SealedSecrets) -> bool:
+        sealed = (old.secret, old.previous_secret, new.secret, new.previous_secret)
+        async with self._database.acquire() as connection:
+            replaced = await connection.fetchval(SQL["replace_sealed_secrets"], old.subscription_id, *sealed)
+        return replaced is not None
 
     async def add_test(self, subscription_id: UUID, tenant_id: str | None, actor: str) -> Delivery:
         async with self._database.transaction() as connection:

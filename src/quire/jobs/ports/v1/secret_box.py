@@ -11,3 +11,7 @@ class SecretBox(Protocol):
     def open(self, sealed: bytes, owner: str) -> str:
         """SHALL raise SecretUnreadableError unless it was sealed here for this very owner."""
         ...
+
+    def renewed(self, sealed: bytes, owner: str) -> bytes:
+        """The same secret under the present key: the very bytes when it is already. Raises as `open` does."""
+        ...

@@ -35,6 +35,15 @@ class SubscriptionChange:
 
 
 @dataclass(frozen=True, slots=True)
+class SealedSecrets:
+    """Of one subscription: the present secret, and the one before it while that still signs."""
+
+    subscription_id: UUID
+    secret: bytes
+    previous_secret: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
 class LogPosition:
     created_at: datetime
     id: UUID
@@ -67,6 +76,14 @@ class WebhookBook(Protocol):
         self, subscription_id: UUID, tenant_id: str | None, sealed_secret: bytes, overlap_seconds: float
     ) -> Subscription:
         """The secret so far SHALL sign beside the new one until the overlap is over; an older one ends now."""
+        ...
+
+    async def sealed_secrets(self, after_id: UUID | None, limit: int) -> Sequence[SealedSecrets]:
+        """Of all tenants, in the order of ids."""
+        ...
+
+    async def replace_sealed(self, old: SealedSecrets, new: SealedSecrets) -> bool:
+        """False, and nothing changed, when they are not the old ones any more."""
         ...
 
     async def add_test(self, subscription_id: UUID, tenant_id: str | None, actor: str) -> Delivery:

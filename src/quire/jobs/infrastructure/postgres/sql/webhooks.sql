@@ -144,6 +144,18 @@ WHERE id = $1 AND ($2::text IS NULL OR tenant_id = $2)
 RETURNING id, tenant_id, url, description, event_types, kinds, created_by, created_at, updated_at, rotated_at,
           previous_until, disabled_at, disabled_reason, consecutive_failures
 
+-- name: list_sealed_secrets
+-- By id, of all tenants. $1 after id or NULL, $2 limit.
+SELECT id, secret, previous_secret FROM webhook_subscriptions
+WHERE $1::uuid IS NULL OR id > $1 ORDER BY id LIMIT $2
+
+-- name: replace_sealed_secrets
+-- Purpose: the same secrets under another key, unless they were rotated since they were read.
+-- $1 id, $2 and $3 as they were read, $4 and $5 as they shall be. Locks: the row.
+UPDATE webhook_subscriptions SET secret = $4, previous_secret = $5
+WHERE id = $1 AND secret = $2 AND previous_secret IS NOT DISTINCT FROM $3
+RETURNING id
+
 -- name: add_test_delivery
 -- $1 delivery id, $2 subscription, $3 tenant or NULL, $4 actor.
 INSERT INTO webhook_deliveries (id, subscription_id, tenant_id, event_type, payload)
