@@ -82,6 +82,7 @@ def test_ctrl_c_stops_everything_and_takes_the_announcement_back(tmp_path: Path)
     quire = QuireUp(tmp_path / "data").wait_ready()
     children = quire.children()
     assert quire.interrupt() == 0
+    assert "Stopping: finishing running jobs, up to 30 s. Ctrl-C again stops now." in quire.output
     assert not quire.ready_path.exists()
     assert not [name for name, pid in children.items() if is_alive(pid)]
 

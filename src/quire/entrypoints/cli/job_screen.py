@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from quire.entrypoints.cli.moments import ago, between, clock, size, span
+from quire.entrypoints.cli.roster import Roster
 from quire.entrypoints.cli.sheet import facts, put, sheet
 
 Job = dict[str, Any]
@@ -35,18 +36,22 @@ def state_text(state: str) -> Text:
 
 
 def show_jobs(jobs: Sequence[Job]) -> None:
-    columns = ("id", "state", "kind", "queue", "try", "age", "took", "note")
-    table = sheet(*columns, fixed=("id", "state"), right=("try", "age", "took"))
+    table = Roster(
+        *("id", "state", "kind", "age", "note", "queue", "try", "took"),
+        right=("age", "try", "took"),
+        spare=("took", "try", "queue", "age", "note", "kind"),
+        cut=("kind", "note", "queue"),
+    )
     for job in jobs:
         table.add_row(
             job["id"],
             state_text(job["state"]),
             job["kind"],
+            between(job["created_at"], None),
+            _note(job),
             job["queue"],
             str(job["attempt"]),
-            between(job["created_at"], None),
             between(job["started_at"], job["finished_at"]),
-            _note(job),
         )
     put(table if jobs else Text("No jobs.", style="dim"))
 

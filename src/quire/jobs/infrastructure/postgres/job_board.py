@@ -12,6 +12,7 @@ from quire.jobs.domain.policies import Policies
 from quire.jobs.domain.state import JobState
 from quire.jobs.infrastructure.postgres.dependants import fail_dependants
 from quire.jobs.infrastructure.postgres.sql import load
+from quire.jobs.infrastructure.postgres.worker_registry import PRESENCE_SECONDS
 from quire.jobs.ports.v1.job_board import CancelOutcome, Sight
 from quire.runtime.database import Connection, Database
 
@@ -35,9 +36,8 @@ def event_of(row: asyncpg.Record) -> JobEvent:
 
 
 class PostgresJobBoard:
-    def __init__(self, database: Database, presence_seconds: float = 1.0) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._presence_seconds = presence_seconds
 
     async def get(self, job_id: UUID, sight: Sight) -> Job | None:
         async with self._database.acquire() as connection:
@@ -121,7 +121,7 @@ class PostgresJobBoard:
     async def queue_depths(self, queues: Sequence[str]) -> list[QueueDepth]:
         async with self._database.acquire() as connection:
             rows = await connection.fetch(SQL["queue_depths"], DEPTH_LIMIT, queues)
-            workers = await connection.fetch(WORKERS["live_workers"], self._presence_seconds)
+            workers = await connection.fetch(WORKERS["live_workers"], PRESENCE_SECONDS)
         served = [queue for worker in workers for queue in worker["queues"]]
         return [
             QueueDepth(
