@@ -42,6 +42,12 @@ def test_it_serves_and_its_token_opens_the_closed_doors(running: QuireUp) -> Non
     assert running.get("/tokens", running.token).status_code == 200
 
 
+def test_metrics_of_a_broker_are_not_shown_where_postgres_wakes_workers(running: QuireUp) -> None:
+    metrics = running.get("/metrics", running.token).text
+    assert "quire_broker_published_total" in metrics
+    assert "quire_broker_up" not in metrics
+
+
 def test_first_start_shows_where_it_is_and_the_token_once(running: QuireUp) -> None:
     assert running.url in running.output
     assert running.output.count(running.token) == 1

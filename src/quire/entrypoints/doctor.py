@@ -35,6 +35,9 @@ SKEW_FAIL_SECONDS = 60.0
 DISK_WARN_BYTES = 5 << 30
 DISK_FAIL_BYTES = 512 << 20
 
+# paused_queues: what is not claimed, and since when; no locks.
+PAUSED_QUEUES = "SELECT name, paused_by, paused_at FROM queues WHERE paused_at IS NOT NULL ORDER BY name"
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -156,6 +159,7 @@ async def _check_database(settings: Settings) -> AsyncIterator[Finding]:
             yield schema
             if schema.status != "fail":
                 yield await check_workers(database)
+                yield await check_queues(connection)
     finally:
         await database.close()
 
@@ -211,6 +215,15 @@ async def check_workers(database: Database) -> Finding:
     if count:
         return Finding("workers", "ok", f"{count} alive")
     return Finding("workers", "warn", "none alive: jobs wait", "start `quire up` or `quire worker`")
+
+
+async def check_queues(connection: Connection) -> Finding:
+    """A pause is somebody's decision and no fault, but work waits behind it."""
+    rows = await connection.fetch(PAUSED_QUEUES)
+    if not rows:
+        return Finding("queues", "ok", "none is paused")
+    names = [f"{row['name']} (by {row['paused_by']} since {row['paused_at']:%F %R} UTC)" for row in rows]
+    return Finding("queues", "warn", f"paused: {', '.join(names)}", "`quire queues resume NAME`")
 
 
 def _with_home_storage(settings: Settings) -> Settings:

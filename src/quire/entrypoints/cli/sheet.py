@@ -51,7 +51,8 @@ def put(*parts: RenderableType) -> None:
     console = plain_console()
     if console.is_terminal:
         for part in parts:
-            console.print(part)
+            # Where a row must be wider than the screen, the terminal folds it; nothing is lost.
+            console.print(part, crop=False)
         return
     console.width = UNBOUND_WIDTH
     with console.capture() as page:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import asyncpg
 
-from quire.jobs.domain.job import Artifact, Job, JobDetail, JobEvent, JobFilter, QueueDepth
+from quire.jobs.domain.job import Artifact, Job, JobDetail, JobEvent, JobFilter, QueueDepth, QueuePause
 from quire.jobs.domain.policies import Policies
 from quire.jobs.domain.state import JobState
 from quire.jobs.infrastructure.postgres.dependants import fail_dependants
@@ -55,12 +55,19 @@ class PostgresJobBoard:
             events = [event_of(row) for row in await connection.fetch(SQL["timeline"], job_id)]
             depends_on = [row["depends_on"] for row in await connection.fetch(SQL["dependencies"], job_id)]
             artifact = await self._artifact(connection, job)
-        return JobDetail(job, events, depends_on, artifact)
+            pause = await self._pause(connection, job)
+        return JobDetail(job, events, depends_on, artifact, pause)
 
     async def outcome(self, job_id: UUID, sight: Sight) -> JobDetail | None:
         async with self._database.acquire() as connection:
             job = await self._get(connection, job_id, sight)
             return JobDetail(job, [], [], await self._artifact(connection, job)) if job else None
+
+    async def _pause(self, connection: Connection, job: Job) -> QueuePause | None:
+        if job.state not in (JobState.WAITING, JobState.QUEUED):
+            return None
+        row = await connection.fetchrow(SQL["queue_pause"], job.queue)
+        return QueuePause(*row) if row else None
 
     async def _artifact(self, connection: Connection, job: Job) -> Artifact | None:
         if job.artifact_key is None:
