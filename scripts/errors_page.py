@@ -157,6 +157,7 @@ def framework() -> Iterator[Entry]:
     """What the web framework refuses before any of our code is asked."""
     for status, code in CODES.items():
         yield Entry(code, "HTTP", status, False, TITLES[status])
+    yield Entry("ID_INVALID", "HTTP", 404, False, "The id in the path is not a UUID")
     yield Entry("VALIDATION_FAILED", "HTTP", 422, False, "Fields do not fit the schema; `errors` names each")
 
 

@@ -78,13 +78,13 @@ def until(condition: Callable[[], bool]) -> None:
 
 def survivor(terminal: Terminal) -> None:
     """A job that outlives its worker."""
-    payload = json.dumps({"text": "survivor", "seconds": 4})
-    job_id = terminal.answer("jobs", "submit", "jobs.store", payload)["job_id"]
-    until(lambda: terminal.answer("jobs", "show", job_id)["state"] == "running")
-    holder = terminal.answer("jobs", "show", job_id)["leased_by"]
     pids = {worker["id"]: worker["pid"] for worker in terminal.answer("workers")}
-    os.kill(pids[holder], signal.SIGKILL)
-    terminal.answer("jobs", "wait", job_id)
+    payload = json.dumps({"text": "survivor", "seconds": 6})
+    job_id = terminal.answer("jobs", "submit", "jobs.store", payload)["job_id"]
+    until(lambda: terminal.answer("jobs", "show", job_id)["state"] != "queued")
+    os.kill(pids[terminal.answer("jobs", "show", job_id)["leased_by"]], signal.SIGKILL)
+    if not terminal.answer("jobs", "wait", job_id)["crash_count"]:
+        raise SystemExit("the job was quicker than the kill: try again on a quieter machine")
     draw("survivor", ["jobs", "show", job_id], terminal)
 
 

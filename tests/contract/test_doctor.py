@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from tests.contract.s3_server import S3Server
 
-from quire.entrypoints.doctor import Finding, examine
+from quire.entrypoints.doctor import Finding, check_workers, examine
+from quire.jobs.infrastructure.postgres.job_board import PostgresJobBoard
+from quire.jobs.infrastructure.postgres.worker_registry import PostgresWorkerRegistry
+from quire.jobs.ports.v1.worker_registry import WorkerCard
+from quire.runtime.database import Database
 from quire.runtime.settings import load_settings
 
 NO_SERVER = "http://127.0.0.1:1"
@@ -41,6 +46,29 @@ async def test_database_that_refuses_the_login_is_named(wrong: str, dsn: str, tm
     assert (finding.status, "DATABASE_REFUSED" in finding.detail) == ("fail", True)
     assert "pg_hba.conf" in finding.fix
     assert "wrong" not in finding.detail
+
+
+async def test_workers_count_as_alive_only_while_they_beat(
+    dsn: str, database: Database, tmp_path: Path
+) -> None:
+    registry = PostgresWorkerRegistry(database)
+    card = WorkerCard(uuid4(), "host", 1, "1.0", ("default",), 1, 60.0)
+    await registry.register(card)
+    await registry.beat(card.id, 0, True)
+    async with database.acquire() as connection:
+        await connection.execute("UPDATE worker_presence SET beat_at = now() - interval '2 seconds'")
+    finding = await finding_of("workers", tmp_path, DATABASE_URL=dsn)
+    assert (finding.status, finding.detail) == ("warn", "none alive: jobs wait")
+    await registry.beat(card.id, 0, True)
+    # A beat counts for less than a second, and the doctor has other things to look at: it is asked alone.
+    assert (await check_workers(database)).detail == "1 alive"
+
+
+async def test_paused_queue_is_named_and_no_failure(dsn: str, database: Database, tmp_path: Path) -> None:
+    await PostgresJobBoard(database).pause("default", "default/ann")
+    finding = await finding_of("queues", tmp_path, DATABASE_URL=dsn)
+    assert (finding.status, "default (by default/ann since " in finding.detail) == ("warn", True)
+    assert "quire queues resume" in finding.fix
 
 
 async def test_s3_server_that_does_not_answer_is_named(tmp_path: Path, credentials: None) -> None:

@@ -52,10 +52,20 @@ async def test_fifty_identical_requests_at_once_create_one_job(office: Office) -
 
 async def test_refusals_of_a_submission_are_typed_and_store_nothing(office: Office) -> None:
     post = office.admin.post
-    refused(await post("/jobs", json={"kind": "no.such"}), 422, "UNKNOWN_KIND")
-    refused(await post("/jobs", json={"kind": "jobs.sleep", "payload": {}}), 422, "PAYLOAD_UNDECODABLE")
+    unknown = refused(await post("/jobs", json={"kind": "no.such"}), 422, "UNKNOWN_KIND")
+    assert "jobs.echo, jobs.fail" in unknown["detail"]
+    flawed = {"kind": "jobs.store", "payload": {"seconds": -1, "repeat": 0}}
+    flaws = refused(await post("/jobs", json=flawed), 422, "PAYLOAD_UNDECODABLE")["detail"].split("; ")
+    assert sorted(flaw.split(":")[0] for flaw in flaws) == ["payload", "repeat", "seconds"]
     refused(await post("/jobs", json={"kind": "jobs.noop", "queue": "nowhere"}), 404, "QUEUE_NOT_FOUND")
-    refused(await post("/jobs", json={"kind": "jobs.noop", "colour": "red"}), 422, "VALIDATION_FAILED")
+    extra = refused(
+        await post("/jobs/batch", json={"jobs": [{"kind": "jobs.noop", "colour": "red"}]}),
+        422,
+        "VALIDATION_FAILED",
+    )
+    assert extra["detail"].startswith("body.jobs.0.colour: no such field; there are: delay_seconds, ")
+    form = await post("/jobs", content='{"kind": "jobs.noop"}', headers={"Content-Type": "text/plain"})
+    assert "`Content-Type: application/json`" in refused(form, 422, "VALIDATION_FAILED")["detail"]
     large = {"kind": "jobs.echo", "payload": {"text": "x" * 300_000}}
     refused(await post("/jobs", json=large), 413, "PAYLOAD_TOO_LARGE")
     huge = {"kind": "jobs.echo", "payload": {"text": "x" * 1_100_000}}
@@ -281,7 +291,7 @@ async def test_job_without_artifact_says_so(office: Office) -> None:
     for job_id in (done["id"], dead["id"]):
         refused(await office.admin.get(f"/jobs/{job_id}/artifact"), 404, "ARTIFACT_NOT_FOUND")
     refused(await office.admin.get(f"/jobs/{uuid4()}/artifact"), 404, "JOB_NOT_FOUND")
-    refused(await office.admin.get("/jobs/not-an-id/artifact"), 404, "ROUTE_NOT_FOUND")
+    refused(await office.admin.get("/jobs/not-an-id/artifact"), 404, "ID_INVALID")
 
 
 # Who sees what
@@ -502,13 +512,17 @@ async def test_workers_and_integrations_are_visible_to_operators_alone(office: O
 async def test_gauges_tell_of_queues_breakers_and_workers(office: Office) -> None:
     await office.start_worker(WORKER_QUEUES="medium")
     await submit(office.admin)
+    await office.admin.post("/queues/default/pause")
+    wanted = (
+        'quire_queue_jobs{queue="default",state="queued"} 1.0',
+        'quire_queue_paused{queue="default"} 1.0',
+        "quire_workers_live 1.0",
+        'quire_breaker_open{integration="gateway"} 0.0',
+    )
 
     async def told() -> bool:
         text = (await office.admin.get("/metrics")).text
-        wanted = ('quire_queue_jobs{queue="default",state="queued"} 1.0', "quire_workers_live 1.0")
-        return (
-            all(line in text for line in wanted) and 'quire_breaker_open{integration="gateway"} 0.0' in text
-        )
+        return all(line in text for line in wanted)
 
     await until(told, 15)
 

@@ -53,22 +53,22 @@ async def test_payload_comes_from_the_line_a_file_or_standard_input(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code"),
+    ("arguments", "error"),
     [
-        (["jobs.echo", "not json"], "JSON_INVALID"),
-        (["jobs.echo", "[1]"], "JSON_INVALID"),
-        (["jobs.echo", "@missing.json"], "LOCAL_FILE_UNUSABLE"),
-        (["no.such"], "UNKNOWN_KIND"),
-        (["jobs.sleep"], "PAYLOAD_UNDECODABLE"),
-        (["jobs.noop", "--size-class", "giant"], "VALIDATION_FAILED"),
+        (["jobs.echo", "not json"], "JSON_INVALID: "),
+        (["jobs.echo", "[1]"], "JSON_INVALID: "),
+        (["jobs.echo", "@gone.json"], "LOCAL_FILE_UNUSABLE: gone.json: there is no such file or directory\n"),
+        (["no.such"], "UNKNOWN_KIND: "),
+        (["jobs.sleep"], "PAYLOAD_UNDECODABLE: "),
+        (["jobs.noop", "--size-class", "giant"], "VALIDATION_FAILED: body.size_class: "),
     ],
 )
 async def test_what_cannot_be_submitted_is_one_line_and_exit_1(
-    quire: QuireCommand, arguments: list[str], code: str
+    quire: QuireCommand, arguments: list[str], error: str
 ) -> None:
     said = await quire("jobs", "submit", *arguments)
     assert said.code == 1
-    assert said.err.startswith(f"error: {code}: ")
+    assert said.err.startswith(f"error: {error}")
     assert said.err.count("\n") == 1
     assert said.out == ""
 
@@ -154,6 +154,10 @@ async def test_queues_and_workers_are_listed_paused_and_resumed(office: Office, 
     assert "paused by default/admin" in (await quire("queues", "pause", "default")).out
     queues = {item["name"]: item for item in (await quire("queues", "list", "--json")).json}
     assert queues["default"]["paused_by"] == "default/admin"
+    held = await quire("jobs", "wait", await submit(office.admin), "--timeout", "0.2")
+    assert held.code == 5
+    assert "its queue is paused, by default/admin " in held.err
+    assert "its queue is paused, by default/admin " in held.out
     assert "paused" not in (await quire("queues", "resume", "default")).out
     refused = await quire("queues", "pause", "nowhere")
     assert (refused.code, refused.err.split(": ")[1]) == (1, "QUEUE_NOT_FOUND")
@@ -186,6 +190,8 @@ async def test_cancel_tells_the_outcome(office: Office, quire: QuireCommand) -> 
     job_id = await submit(office.admin)
     assert (await quire("jobs", "cancel", job_id)).out == f"{job_id} cancelled\n"
     assert (await quire("jobs", "cancel", job_id, "--json")).json[0]["outcome"] == "already_ended"
+    retried = await quire("jobs", "retry", job_id)
+    assert (retried.code, "submit it once more" in retried.err) == (1, True)
     assert (await ended(office.admin, job_id))["state"] == "cancelled"
 
 
@@ -197,9 +203,11 @@ async def test_api_that_is_not_there_is_exit_3_and_no_address_is_exit_1(
 ) -> None:
     away = await quire("jobs", "list", "--url", "http://127.0.0.1:1")
     assert (away.code, away.err.split(": ")[1]) == (3, "API_UNREACHABLE")
+    assert "nothing answers at http://127.0.0.1:1: start it with `quire up`" in away.err
     nowhere = await quire("jobs", "list", "--data-dir", str(tmp_path / "none"), QUIRE_URL="")
     assert (nowhere.code, nowhere.err.split(": ")[1]) == (1, "SETTINGS_INVALID")
     assert "quire up" in nowhere.err
+    assert "--data-dir" in nowhere.err
 
 
 async def test_kept_token_is_shown_to_the_api_of_its_directory_only(
@@ -212,3 +220,4 @@ async def test_kept_token_is_shown_to_the_api_of_its_directory_only(
     assert (elsewhere.code, elsewhere.err) == (1, "error: SETTINGS_INVALID: set --token or QUIRE_TOKEN\n")
     wrong = await quire("jobs", "list", "--token", "qr_wrong")
     assert (wrong.code, wrong.err.split(": ")[1]) == (1, "TOKEN_INVALID")
+    assert f"{office.url} refuses the token of --token" in wrong.err

@@ -196,7 +196,10 @@ def test_templates_show_what_may_be_used_and_how(ann: httpx.Client) -> None:
     assert (shown["versions"], shown["sample"]) == (["1.0"], sample("invoice"))
     assert shown["payload_schema"]["type"] == "object"
     refused(ann.get("/pdf/templates/..%2F..%2Fetc"), 404, "ROUTE_NOT_FOUND")
-    refused(ann.get("/pdf/templates/nonsense"), 404, "TEMPLATE_NOT_FOUND")
+    unknown = refused(ann.get("/pdf/templates/nonsense"), 404, "TEMPLATE_NOT_FOUND")
+    asked = ann.post("/pdf/jobs", json=document("off") | {"template_name": "nonsense"})
+    assert refused(asked, 422, "TEMPLATE_ERROR")["detail"] == unknown["detail"]
+    assert "contract, invoice, receipt" in unknown["detail"]
 
 
 def test_preview_is_the_page_that_would_be_printed_and_can_do_nothing(ann: httpx.Client) -> None:

@@ -31,7 +31,10 @@ async def test_data_becomes_a_checked_pdf_and_the_pdf_is_known_again(
     (tmp_path / "out.pdf").write_bytes(b"%PDF-1.4 altered")
     altered = await quire("verify", "out.pdf", "--job", said.json["job_id"], "--json")
     assert (altered.code, altered.json["genuine"]) == (1, False)
-    assert (await quire("verify", "out.pdf")).out.startswith("not genuine")
+    assert (await quire("verify", "out.pdf")).out.startswith("not genuine: no document ")
+    assert (await quire("verify", "data.json")).out == "not genuine: data.json is no PDF\n"
+    again = await quire("render", "invoice", "data.json", "-o", "out.pdf", "--option", "paper=A5")
+    assert (again.code, "existing, rendered " in again.err) == (0, True)
 
 
 async def test_sample_is_printed_without_data_under_a_name_of_its_content(

@@ -70,8 +70,13 @@ def stop_when(condition: Callable[[], bool]) -> Callable[[], None]:
 
 def test_stages_start_in_order_and_stop_in_reverse(journal: Path) -> None:
     supervisor = Supervisor([[child("database", journal)], [child("api", journal)]], on_failure=print)
-    supervisor.run(stop_when(lambda: journal.read_text().count("begin") == 2))
-    assert journal.read_text().splitlines()[2:] == ["end api", "end database"]
+
+    def note_stop() -> None:
+        with journal.open("a") as file:
+            file.write("stopping\n")
+
+    supervisor.run(stop_when(lambda: journal.read_text().count("begin") == 2), note_stop)
+    assert journal.read_text().splitlines()[2:] == ["stopping", "end api", "end database"]
 
 
 def test_a_child_that_dies_is_started_again_with_growing_delays(journal: Path) -> None:

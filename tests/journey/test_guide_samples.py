@@ -1,5 +1,6 @@
 """Samples of the documentation, run as they stand there. In docs/guides/jobs.md the Python blocks are one program and
-the YAML blocks its policy files; in README.md the blocks of the tour are one shell session beside a `quire up`."""
+the YAML blocks its policy files; the tour of README.md and the marked shell blocks of the guides are one
+session beside a `quire up`."""
 
 from __future__ import annotations
 
@@ -45,8 +46,18 @@ def test_jobs_guide_runs_as_written(dsn: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_readme_tour_runs_as_written(tmp_path: Path) -> None:
-    session = "\n".join(text for language, mark, text in samples("README.md") if mark == "tour")
+def shell_session() -> str:
+    tour = [text for _, mark, text in samples("README.md") if mark == "tour"]
+    guides = [samples(f"docs/guides/{name}.md") for name in ("api", "render")]
+    blocks = [
+        text for guide in guides for language, mark, text in guide if (language, mark) == ("bash", "run")
+    ]
+    assert (len(tour), len(blocks)) == (7, 4)
+    return "\n".join((*tour, *blocks))
+
+
+def test_readme_tour_and_shell_samples_of_the_guides_run_as_written(tmp_path: Path) -> None:
+    session = shell_session()
     quire = QuireUp(tmp_path / "data", environment={"WORKER_LEASE_TTL_SEC": "3"}).wait_ready()
     try:
         done = subprocess.run(
@@ -60,5 +71,6 @@ def test_readme_tour_runs_as_written(tmp_path: Path) -> None:
     finally:
         quire.interrupt()
     assert done.returncode == 0, done.stdout + done.stderr
-    for told in ("existing", "genuine: invoice.pdf", "reclaim", "exit code 4", "PAPER_JAM"):
+    for told in ("existing", "genuine: invoice.pdf", "reclaim", "exit code 4", "PAPER_JAM", '"genuine":true'):
         assert told in done.stdout
+    assert "<alto" in (tmp_path / "invoice.xml").read_text(encoding="utf-8")

@@ -42,6 +42,12 @@ def test_it_serves_and_its_token_opens_the_closed_doors(running: QuireUp) -> Non
     assert running.get("/tokens", running.token).status_code == 200
 
 
+def test_metrics_of_a_broker_are_not_shown_where_postgres_wakes_workers(running: QuireUp) -> None:
+    metrics = running.get("/metrics", running.token).text
+    assert "quire_broker_published_total" in metrics
+    assert "quire_broker_up" not in metrics
+
+
 def test_first_start_shows_where_it_is_and_the_token_once(running: QuireUp) -> None:
     assert running.url in running.output
     assert running.output.count(running.token) == 1
@@ -82,6 +88,7 @@ def test_ctrl_c_stops_everything_and_takes_the_announcement_back(tmp_path: Path)
     quire = QuireUp(tmp_path / "data").wait_ready()
     children = quire.children()
     assert quire.interrupt() == 0
+    assert "Stopping: finishing running jobs, up to 30 s. Ctrl-C again stops now." in quire.output
     assert not quire.ready_path.exists()
     assert not [name for name, pid in children.items() if is_alive(pid)]
 

@@ -19,6 +19,8 @@ ANSWER_SECONDS = 60.0
 # How often a request goes out again because of the rate limit.
 SENDS_MAX = 6
 PAGE_MAX = 500
+# A new document is 202.
+EXISTING = 200
 NO_RENDERER = {
     "error_code": "PDF_RENDER_UNAVAILABLE",
     "detail": "no renderer lives; the API offers the page as HTML",
@@ -40,7 +42,7 @@ class ApiRefusalError(QuireError):
 
     def __init__(self, problem: Mapping[str, Any], status: int) -> None:
         super().__init__(
-            str(problem.get("detail", f"status {status}")) + _places(problem),
+            str(problem.get("detail", f"status {status}")),
             code=str(problem.get("error_code", "API_ANSWER_ODD")),
             retryable=bool(problem.get("retryable", status >= 500)),
             extra={key: problem[key] for key in ("job_id",) if key in problem},
@@ -71,11 +73,15 @@ class ApiClient:
         return self._send("GET", path, params=_given(params)).json()
 
     def post(self, path: str, body: object = None) -> Any:
-        answer = self._send("POST", path, json=body)
+        return self._send("POST", path, json=body).json()
+
+    def post_document(self, body: object) -> tuple[str, bool]:
+        """The job's id, and whether it was there already."""
+        answer = self._send("POST", "/pdf/jobs", json=body)
         if "X-Pdf-Fallback" in answer.headers:
             # The page in place of the document: whoever waits for a job got none.
             raise ApiRefusalError(NO_RENDERER, answer.status_code)
-        return answer.json()
+        return str(answer.json()["job_id"]), answer.status_code == EXISTING
 
     def post_file(self, path: str, file: BinaryIO, **fields: str) -> Any:
         """A form with one file, read while it is sent. Its name stays here."""
@@ -126,7 +132,17 @@ def _reachable(url: str) -> Iterator[None]:
     try:
         yield
     except httpx.HTTPError as error:
-        raise ApiUnreachableError(f"{url}: {type(error).__name__}") from None
+        raise ApiUnreachableError(_in_words(error, url)) from None
+
+
+def _in_words(error: httpx.HTTPError, url: str) -> str:
+    if isinstance(error, httpx.ConnectError):
+        return (
+            f"nothing answers at {url}: start it with `quire up`, or say where it is with --url or QUIRE_URL"
+        )
+    if isinstance(error, httpx.TimeoutException):
+        return f"{url} did not answer in time: try again, and look at it with `quire doctor`"
+    return f"the connection to {url} broke before the answer was there: try again"
 
 
 def _refusal(answer: httpx.Response) -> ApiRefusalError:
@@ -135,12 +151,6 @@ def _refusal(answer: httpx.Response) -> ApiRefusalError:
     except ValueError:
         problem = {}
     return ApiRefusalError(problem if isinstance(problem, dict) else {}, answer.status_code)
-
-
-def _places(problem: Mapping[str, Any]) -> str:
-    """Which fields were wrong, when the API says so."""
-    errors = problem.get("errors") or []
-    return "".join(f"; {item['path']}: {item['message']}" for item in errors)
 
 
 def _given(params: Mapping[str, Any]) -> dict[str, Any]:

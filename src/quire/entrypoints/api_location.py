@@ -13,6 +13,7 @@ from quire.runtime.settings import Settings, SettingsError
 class ApiLocation:
     url: str
     token: str
+    token_from: str
 
 
 def find_api(settings: Settings, url: str | None = None, token: str | None = None) -> ApiLocation:
@@ -20,14 +21,21 @@ def find_api(settings: Settings, url: str | None = None, token: str | None = Non
     home = Home(settings.data_dir)
     wanted = url or settings.api_url
     kept_url = _read(home, "api_url")
-    given = token or settings.api_token.get_secret_value()
     if not wanted and not kept_url:
-        raise SettingsError(f"no Quire runs in {home.root}: start `quire up`, or set --url or QUIRE_URL")
+        raise SettingsError(
+            f"no Quire runs in {home.root}: start `quire up`, name its directory with --data-dir, "
+            "or its address with --url or QUIRE_URL"
+        )
     is_own = not wanted or wanted.rstrip("/") == kept_url
-    found = given or (_read(home, "admin_token") if is_own else "")
-    if not found:
-        raise SettingsError("set --token or QUIRE_TOKEN")
-    return ApiLocation(wanted or kept_url, found)
+    sources = {
+        "--token": token or "",
+        "QUIRE_TOKEN": settings.api_token.get_secret_value(),
+        str(home.admin_token): _read(home, "admin_token") if is_own else "",
+    }
+    for source, found in sources.items():
+        if found:
+            return ApiLocation(wanted or kept_url, found, source)
+    raise SettingsError("set --token or QUIRE_TOKEN")
 
 
 def _read(home: Home, name: str) -> str:

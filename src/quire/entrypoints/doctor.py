@@ -18,6 +18,7 @@ from quire.entrypoints.engine import read_policies
 from quire.entrypoints.home import Home
 from quire.entrypoints.migrate import applied_revision, head_revision
 from quire.entrypoints.render import can_print, open_templates
+from quire.jobs.infrastructure.postgres.worker_registry import PostgresWorkerRegistry
 from quire.kernel import QuireError
 from quire.render.infrastructure.chromium import ChromiumOptions, ChromiumPrinter
 from quire.runtime.database import Connection, Database, DatabaseRefusedError
@@ -34,8 +35,8 @@ SKEW_FAIL_SECONDS = 60.0
 DISK_WARN_BYTES = 5 << 30
 DISK_FAIL_BYTES = 512 << 20
 
-# live_workers: workers that beat lately; no locks.
-LIVE_WORKERS = "SELECT count(*) FROM worker_presence WHERE beat_at > now() - interval '30 seconds'"
+# paused_queues: what is not claimed, and since when; no locks.
+PAUSED_QUEUES = "SELECT name, paused_by, paused_at FROM queues WHERE paused_at IS NOT NULL ORDER BY name"
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,8 @@ async def _check_database(settings: Settings) -> AsyncIterator[Finding]:
             schema = await check_schema(connection)
             yield schema
             if schema.status != "fail":
-                yield await check_workers(connection)
+                yield await check_workers(database)
+                yield await check_queues(connection)
     finally:
         await database.close()
 
@@ -208,11 +210,20 @@ async def check_schema(connection: Connection) -> Finding:
     return Finding("schema", "fail", f"at {applied or 'nothing'}, newest is {head}", "run `quire migrate`")
 
 
-async def check_workers(connection: Connection) -> Finding:
-    count = await connection.fetchval(LIVE_WORKERS)
+async def check_workers(database: Database) -> Finding:
+    count = len(await PostgresWorkerRegistry(database).live())
     if count:
         return Finding("workers", "ok", f"{count} alive")
     return Finding("workers", "warn", "none alive: jobs wait", "start `quire up` or `quire worker`")
+
+
+async def check_queues(connection: Connection) -> Finding:
+    """A pause is somebody's decision and no fault, but work waits behind it."""
+    rows = await connection.fetch(PAUSED_QUEUES)
+    if not rows:
+        return Finding("queues", "ok", "none is paused")
+    names = [f"{row['name']} (by {row['paused_by']} since {row['paused_at']:%F %R} UTC)" for row in rows]
+    return Finding("queues", "warn", f"paused: {', '.join(names)}", "`quire queues resume NAME`")
 
 
 def _with_home_storage(settings: Settings) -> Settings:

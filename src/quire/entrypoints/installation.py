@@ -53,7 +53,7 @@ class Installation:
             for server in servers:
                 supervisor.adopt(server, server.process)
             self._ready_by = time.monotonic() + READY_TIMEOUT_SECONDS
-            supervisor.run(lambda: self._watch_readiness(token, ready_path))
+            supervisor.run(lambda: self._watch_readiness(token, ready_path), self._on_stop)
         _say("Stopped.")
 
     @contextlib.contextmanager
@@ -97,16 +97,21 @@ class Installation:
             if ready_path is not None:
                 announce(ready_path, self._address.url, token)
 
+    def _on_stop(self) -> None:
+        seconds = self._settings.shutdown_grace_seconds
+        _say(f"Stopping: finishing running jobs, up to {seconds:g} s. Ctrl-C again stops now.")
+
     def _on_failure(self, failure: Failure) -> None:
         _say(f"{failure.name}: {failure.reason}; next start in {failure.retry_in_seconds:g} s")
-        for line in failure.last_lines:
-            _say(f"  {line}")
+        if failure.last_lines:
+            lines = (f"  | {line}" for line in failure.last_lines)
+            print("  its last output:", *lines, sep="\n", file=sys.stderr, flush=True)
         if not self._is_ready and failure.in_a_row >= START_TRIES:
             raise StartFailedError(f"{failure.name} failed {failure.in_a_row} times; see {self._home.logs}")
 
 
 def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    print(time.strftime("%H:%M:%S"), text, file=sys.stderr, flush=True)
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """Pure building blocks every context may use: errors, ids, canonical hashing, clock. Stdlib and RFC 8785 only."""
 
 from quire.kernel.canonical import canonical_json, sha256_of
+from quire.kernel.choices import there_is
 from quire.kernel.clock import Clock, SystemClock
 from quire.kernel.errors import (
     ConflictError,
@@ -39,4 +40,5 @@ __all__ = [
     "is_uuid",
     "new_uuid7",
     "sha256_of",
+    "there_is",
 ]

@@ -66,10 +66,11 @@ class Supervisor:
             if child.program is program:
                 child.process = process
 
-    def run(self, on_tick: Callable[[], None]) -> None:
+    def run(self, on_tick: Callable[[], None], on_stop: Callable[[], None] = lambda: None) -> None:
         """Returns after SIGINT or SIGTERM, when everything has stopped; a second signal stops at once.
 
         `on_tick` is called a few times a second; what it or `on_failure` raises stops everything too.
+        `on_stop` is called when a signal asked for the stop, before anything is told to.
         """
         with self._signals():
             try:
@@ -77,6 +78,7 @@ class Supervisor:
                     self._tend()
                     on_tick()
                     self._sleep(TICK_SECONDS)
+                on_stop()
             finally:
                 self._stop_all()
 

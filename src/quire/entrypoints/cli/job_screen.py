@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from rich.table import Table
 from rich.text import Text
 
 from quire.entrypoints.cli.moments import ago, between, clock, size, span
-from quire.entrypoints.cli.sheet import facts, put, sheet
+from quire.entrypoints.cli.roster import Roster
+from quire.entrypoints.cli.sheet import facts, put
 
 Job = dict[str, Any]
 
@@ -35,18 +35,22 @@ def state_text(state: str) -> Text:
 
 
 def show_jobs(jobs: Sequence[Job]) -> None:
-    columns = ("id", "state", "kind", "queue", "try", "age", "took", "note")
-    table = sheet(*columns, fixed=("id", "state"), right=("try", "age", "took"))
+    table = Roster(
+        *("id", "state", "kind", "age", "note", "queue", "try", "took"),
+        right=("age", "try", "took"),
+        spare=("took", "try", "queue", "age", "note", "kind"),
+        cut=("kind", "note", "queue"),
+    )
     for job in jobs:
         table.add_row(
             job["id"],
             state_text(job["state"]),
             job["kind"],
+            between(job["created_at"], None),
+            _note(job),
             job["queue"],
             str(job["attempt"]),
-            between(job["created_at"], None),
             between(job["started_at"], job["finished_at"]),
-            _note(job),
         )
     put(table if jobs else Text("No jobs.", style="dim"))
 
@@ -68,11 +72,12 @@ def show_job(job: Job) -> None:
 
 def _facts(job: Job) -> Iterator[tuple[str, str]]:
     yield "queue", f"{job['queue']} ({job['size_class']})"
+    if told := pause_of(job):
+        yield "", told
     yield "asked", f"{ago(job['created_at'])} by {job['created_by']} of tenant {job['tenant_id']}"
     if job["started_at"]:
-        crashes = f", {job['crash_count']} crashes" if job["crash_count"] else ""
         took = between(job["started_at"], job["finished_at"])
-        yield "took", f"{took}, attempt {job['attempt']}{crashes}"
+        yield "took", f"{took}, attempt {job['attempt']}{_fence(job)}{_crashes(job['crash_count'])}"
     elif job["state"] == "queued" and job["run_at"] > job["created_at"]:
         yield "due", ago(job["run_at"])
     if job["progress_percent"] is not None:
@@ -93,6 +98,23 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
         yield "result", _compact(job["result"])
 
 
+def pause_of(job: Job) -> str:
+    """Why a job stands still, when somebody paused its queue."""
+    # An older API does not say it.
+    if not job.get("queue_paused_at"):
+        return ""
+    since = ago(job["queue_paused_at"])
+    return f"its queue is paused, by {job['queue_paused_by']} {since}  (quire queues resume {job['queue']})"
+
+
+def _fence(job: Job) -> str:
+    return f", fence {job['timeline'][-1]['fence']}" if job["timeline"] else ""
+
+
+def _crashes(count: int) -> str:
+    return "" if not count else ", 1 crash" if count == 1 else f", {count} crashes"
+
+
 def _artifact(artifact: dict[str, Any]) -> str:
     return f"{artifact['filename']}, {size(artifact['size_bytes'])}, sha256 {artifact['sha256'][:16]}…"
 
@@ -107,10 +129,13 @@ def _compact(value: object) -> str:
     return text if len(text) <= JSON_WIDTH else f"{text[:JSON_WIDTH]}… ({len(text)} characters)"
 
 
-def _timeline(events: Sequence[dict[str, Any]]) -> Table:
+def _timeline(events: Sequence[dict[str, Any]]) -> Roster:
     """`after` is the time since the line above; `took` what the attempt itself measured."""
-    columns = ("time", "after", "state", "try", "took", "by", "why")
-    table = sheet(*columns, fixed=("time", "state", "by"), right=("after", "try", "took"))
+    table = Roster(
+        *("time", "after", "state", "try", "fence", "took", "by", "why"),
+        right=("after", "try", "fence", "took"),
+        spare=("took", "fence", "try"),
+    )
     gaps = ["", *(between(before["at"], after["at"]) for before, after in pairwise(events))]
     for event, gap in zip(events, gaps, strict=True):
         table.add_row(
@@ -118,6 +143,7 @@ def _timeline(events: Sequence[dict[str, Any]]) -> Table:
             gap,
             state_text(event["to_state"]),
             str(event["attempt"] or ""),
+            str(event["fence"] or ""),
             "" if event["duration_ms"] is None else span(event["duration_ms"] / 1000),
             _actor(event["actor"]),
             " ".join(filter(None, [event["reason"], event["error_code"]])),

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
 from quire.entrypoints.api_client import ApiClient
 from quire.entrypoints.cli.exit_code import JOB_FAILED, NOT_ENDED
+from quire.entrypoints.cli.job_screen import pause_of
 from quire.kernel import UnavailableError
 
 Job = dict[str, Any]
@@ -32,16 +33,17 @@ def wait_for_jobs(
     with _progress(quiet) as progress:
         bar = progress.add_task("", total=len(job_ids), label=_label(job_ids))
         for job_id in job_ids:
-            jobs.append(_wait(api, job_id, deadline, progress, bar, alone=len(job_ids) == 1))
+            jobs.append(_wait(api, job_id, deadline, progress, bar, alone=len(job_ids) == 1, quiet=quiet))
             if len(job_ids) > 1:
                 progress.advance(bar)
     return jobs
 
 
 def _wait(
-    api: ApiClient, job_id: str, deadline: float, progress: Progress, bar: TaskID, *, alone: bool
+    api: ApiClient, job_id: str, deadline: float, progress: Progress, bar: TaskID, *, alone: bool, quiet: bool
 ) -> Job:
     out_since: float | None = None
+    told_pause = False
     while True:
         left = max(0.0, deadline - time.monotonic())
         try:
@@ -53,6 +55,9 @@ def _wait(
                 raise
             time.sleep(min(0.5, left))
             continue
+        if not told_pause and not quiet and (pause := pause_of(job)):
+            typer.echo(f"{job_id} waits: {pause}", err=True)
+            told_pause = True
         if alone:
             _show_state(progress, bar, job)
         if job["state"] in ENDED or left <= 0:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from quire.entrypoints.cli.whole_file import LocalFileError
+from quire.entrypoints.cli.whole_file import LocalFileError, in_words
 from quire.kernel import InvalidInputError
 
 
@@ -29,8 +29,10 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 def _file_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise LocalFileError(f"{path}: {error}") from None
+    except OSError as error:
+        raise LocalFileError(f"{path}: {in_words(error)}") from None
+    except UnicodeDecodeError:
+        raise LocalFileError(f"{path}: not a text in UTF-8") from None
 
 
 def _object(text: str, place: str) -> dict[str, Any]:

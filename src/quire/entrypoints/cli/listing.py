@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
+
+from quire.entrypoints.cli.roster import Roster
+from quire.entrypoints.cli.sheet import put
 
 AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON.")]
 
@@ -17,19 +19,28 @@ def show_json(value: object) -> None:
     typer.echo(json.dumps(value, indent=2, default=str, ensure_ascii=False))
 
 
-def show_rows(rows: Sequence[Mapping[str, object]], columns: Sequence[str], *, as_json: bool) -> None:
+def show_rows(
+    rows: Sequence[Mapping[str, object]],
+    columns: Sequence[str],
+    *,
+    as_json: bool,
+    spare: Sequence[str] = (),
+    cut: Sequence[str] = (),
+) -> None:
     if as_json:
         show_json(rows)
         return
-    table = Table(*columns)
+    table = Roster(*columns, spare=spare, cut=cut)
     for row in rows:
         table.add_row(*(_cell(row[column]) for column in columns))
-    Console().print(table)
+    put(table)
 
 
 def _cell(value: object) -> str:
     if value is None:
         return ""
+    if isinstance(value, datetime):
+        return value.isoformat(" ", "seconds")
     if isinstance(value, list | tuple):
         return " ".join(map(str, value))
     return str(value)

@@ -12,7 +12,8 @@ from rich.text import Text
 from quire.entrypoints.api_client import ApiClient
 from quire.entrypoints.cli.listing import AsJson, show_json
 from quire.entrypoints.cli.moments import ago, between
-from quire.entrypoints.cli.sheet import facts, put, sheet
+from quire.entrypoints.cli.roster import Roster
+from quire.entrypoints.cli.sheet import facts, put
 from quire.entrypoints.cli.with_api import with_api
 
 app = typer.Typer(help="Dead letters that need a person.", no_args_is_help=True)
@@ -92,15 +93,19 @@ def _decide(
 
 
 def _show_all(problems: Sequence[Problem]) -> None:
-    columns = ("id", "error", "kind", "tries", "age", "recommendation")
-    table = sheet(*columns, fixed=("id",), right=("tries", "age"))
+    table = Roster(
+        *("id", "error", "age", "kind", "tries", "advice"),
+        right=("age", "tries"),
+        spare=("tries", "kind", "advice", "age"),
+        cut=("error", "kind", "advice"),
+    )
     for problem in problems:
         table.add_row(
             problem["id"],
             Text(problem["error_code"], style="bold red" if not problem["user_decision"] else "dim"),
+            between(problem["created_at"], None),
             problem["task_type"],
             str(problem["attempts"]),
-            between(problem["created_at"], None),
             problem["user_decision"] or problem["recommendation"],
         )
     put(table if problems else Text("No open problems.", style="green"))

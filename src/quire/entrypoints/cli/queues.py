@@ -11,7 +11,8 @@ from rich.text import Text
 from quire.entrypoints.api_client import ApiClient
 from quire.entrypoints.cli.listing import AsJson, show_json
 from quire.entrypoints.cli.moments import span
-from quire.entrypoints.cli.sheet import put, sheet
+from quire.entrypoints.cli.roster import Roster
+from quire.entrypoints.cli.sheet import put
 from quire.entrypoints.cli.with_api import with_api
 
 app = typer.Typer(help="Queues.", no_args_is_help=True)
@@ -48,15 +49,19 @@ def _changed(queue: dict[str, Any], as_json: bool) -> None:
 def _show(queues: Sequence[dict[str, Any]]) -> None:
     counts = ("waiting", "scheduled", "queued", "running")
     numbers = (*counts, "oldest", "workers", "limit")
-    table = sheet("queue", "class", *numbers, "", fixed=("class",), right=numbers)
+    table = Roster(
+        *("queue", *numbers, "class", "note"),
+        right=numbers,
+        spare=("class", "limit", "scheduled", "waiting", "oldest"),
+    )
     for queue in queues:
         table.add_row(
             queue["name"],
-            queue["size_class"],
             *(str(queue[name] or "·") for name in counts),
             span(queue["oldest_queued_seconds"]) if queue["oldest_queued_seconds"] else "",
             Text(str(queue["live_workers"]), style="green" if queue["live_workers"] else "bold red"),
             span(queue["limits"]["hard_limit_seconds"]),
+            queue["size_class"],
             Text(f"paused by {queue['paused_by']}", style="bold yellow") if queue["paused_at"] else "",
         )
     put(table)

@@ -13,7 +13,7 @@ from quire.entrypoints.cli.hashing_file import HashingFile
 from quire.entrypoints.cli.job_waiting import ENDED, exit_by_outcome, wait_for_jobs
 from quire.entrypoints.cli.json_input import read_object
 from quire.entrypoints.cli.listing import AsJson, show_json
-from quire.entrypoints.cli.moments import between, size
+from quire.entrypoints.cli.moments import ago, between, size
 from quire.entrypoints.cli.sheet import put, sheet
 from quire.entrypoints.cli.whole_file import whole_file
 from quire.entrypoints.cli.with_api import with_api
@@ -104,9 +104,9 @@ def _options(pairs: Sequence[str]) -> dict[str, object]:
 def _print(
     api: ApiClient, document: dict[str, Any], output: Path | None, timeout: float | None, as_json: bool
 ) -> None:
-    job_id = api.post("/pdf/jobs", document)["job_id"]
+    job_id, existed = api.post_document(document)
     ended = wait_for_jobs(api, [job_id], timeout_seconds=timeout, quiet=as_json)
-    job = api.get(f"/pdf/jobs/{job_id}")
+    job = api.get(f"/pdf/jobs/{job_id}") | {"outcome": "existing" if existed else "created"}
     if job["status"] == "succeeded":
         # Named by its content, so that no other document is ever overwritten.
         path = output or Path(f"{document['template_name']}-{job['sha256'][:8]}.pdf")
@@ -129,7 +129,8 @@ def _save(api: ApiClient, job: dict[str, Any], path: Path) -> int:
 def _show(job: dict[str, Any]) -> None:
     if job["status"] == "succeeded":
         pages = "1 page" if job["pages"] == 1 else f"{job['pages']} pages"
-        took = between(job["created_at"], job["finished_at"])
+        existing = f"existing, rendered {ago(job['finished_at'])}"
+        took = existing if job["outcome"] == "existing" else between(job["created_at"], job["finished_at"])
         typer.echo(
             f"{job['file']}: {pages}, {size(job['size_bytes'])}, {took}, job {job['job_id']}", err=True
         )

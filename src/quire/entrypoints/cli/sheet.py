@@ -1,11 +1,16 @@
-"""The one look of tables on the terminal: a quiet head, no lines, as many columns as fit."""
+"""The one look of pages on the terminal: a quiet head, no lines, long texts folded at words. Lists of many rows are
+rosters."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 
 from rich.console import Console, RenderableType
 from rich.table import Table
+
+# More than the longest line that is ever shown.
+UNBOUND_WIDTH = 100_000
 
 
 def sheet(*columns: str, fixed: Iterable[str] = (), right: Iterable[str] = ()) -> Table:
@@ -42,6 +47,15 @@ def plain_console(*, quiet: bool = False) -> Console:
 
 
 def put(*parts: RenderableType) -> None:
+    """On a terminal within its width; elsewhere every line is whole, for whoever reads or greps it."""
     console = plain_console()
-    for part in parts:
-        console.print(part)
+    if console.is_terminal:
+        for part in parts:
+            # Where a row must be wider than the screen, the terminal folds it; nothing is lost.
+            console.print(part, crop=False)
+        return
+    console.width = UNBOUND_WIDTH
+    with console.capture() as page:
+        for part in parts:
+            console.print(part)
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in page.get().splitlines()))

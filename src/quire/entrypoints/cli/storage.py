@@ -26,6 +26,8 @@ from quire.runtime.storage import (
 
 app = typer.Typer(help="Stored objects.", no_args_is_help=True)
 
+SPARE = ("modified_at", "size_bytes")
+
 Result = TypeVar("Result")
 Key = Annotated[str, typer.Argument(help="Key of the object.")]
 
@@ -39,7 +41,9 @@ def ls(
 ) -> None:
     """List objects."""
     found = _with_storage(lambda storage: storage.list(prefix, limit=limit, after=after))
-    show_rows([asdict(item) for item in found], ("key", "size_bytes", "modified_at"), as_json=as_json)
+    show_rows(
+        [asdict(item) for item in found], ("key", "size_bytes", "modified_at"), as_json=as_json, spare=SPARE
+    )
 
 
 @app.command("get")

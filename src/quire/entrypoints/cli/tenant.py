@@ -55,4 +55,6 @@ def _with_tenants(work: Callable[[TenantStore], Awaitable[Result]]) -> Result:
 
 
 def _show(tenants: list[Tenant], as_json: bool) -> None:
-    show_rows([asdict(tenant) for tenant in tenants], COLUMNS, as_json=as_json)
+    show_rows(
+        [asdict(tenant) for tenant in tenants], COLUMNS, as_json=as_json, spare=("created_at",), cut=("name",)
+    )

@@ -30,6 +30,8 @@ COLUMNS = (
     "last_used_at",
     "revoked_at",
 )
+SPARE = ("last_used_at", "prefix", "expires_at", "scopes", "revoked_at", "tenant_id", "name")
+CUT = ("tenant_id", "user", "name", "scopes")
 
 
 @app.command("create")
@@ -68,7 +70,9 @@ def list_tokens(
     async def work(database: Database) -> list[TokenRecord]:
         return await TokenStore(database).page(tenant, limit=limit)
 
-    show_rows([asdict(record) for record in with_database(work)], COLUMNS, as_json=as_json)
+    show_rows(
+        [asdict(record) for record in with_database(work)], COLUMNS, as_json=as_json, spare=SPARE, cut=CUT
+    )
 
 
 @app.command("revoke")
@@ -80,7 +84,7 @@ def revoke(
     async def work(database: Database) -> TokenRecord:
         return await TokenStore(database).revoke(token_id, None)
 
-    show_rows([asdict(with_database(work))], COLUMNS, as_json=as_json)
+    show_rows([asdict(with_database(work))], COLUMNS, as_json=as_json, spare=SPARE, cut=CUT)
 
 
 def _expiry(days: int | None) -> datetime | None:

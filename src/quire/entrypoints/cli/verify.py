@@ -10,8 +10,10 @@ import typer
 
 from quire.entrypoints.api_client import ApiClient
 from quire.entrypoints.cli.listing import AsJson, show_json
-from quire.entrypoints.cli.whole_file import LocalFileError
+from quire.entrypoints.cli.whole_file import LocalFileError, in_words
 from quire.entrypoints.cli.with_api import with_api
+
+PDF_MARK_WITHIN = 1024
 
 
 @with_api
@@ -36,7 +38,13 @@ def _sha256_of(file: Path) -> str:
         with file.open("rb") as source:
             return hashlib.file_digest(source, "sha256").hexdigest()
     except OSError as error:
-        raise LocalFileError(f"{file}: {error.strerror}") from None
+        raise LocalFileError(f"{file}: {in_words(error)}") from None
+
+
+def _is_pdf(file: Path) -> bool:
+    """As viewers do: the mark may stand behind a little of something else."""
+    with file.open("rb") as source:
+        return b"%PDF-" in source.read(PDF_MARK_WITHIN)
 
 
 def _said(file: Path, verdict: dict[str, Any]) -> str:
@@ -47,4 +55,6 @@ def _said(file: Path, verdict: dict[str, Any]) -> str:
     if job is not None:
         rendered = f"rendered sha256 {job['sha256']}" if job["sha256"] else f"is {job['status']}"
         return f"not genuine: job {job['job_id']} {rendered}, {file} has {digest}"
+    if not _is_pdf(file):
+        return f"not genuine: {file} is no PDF"
     return f"not genuine: no document that you may see has {digest}"

@@ -17,6 +17,15 @@ class LocalFileError(QuireError):
     title = "The local file cannot be used"
 
 
+def in_words(error: OSError) -> str:
+    """Without the number, and without the name, which is said already."""
+    if isinstance(error, FileNotFoundError):
+        return "there is no such file or directory"
+    if isinstance(error, IsADirectoryError):
+        return "it is a directory"
+    return (error.strerror or type(error).__name__).lower()
+
+
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """`-` is standard output."""
@@ -30,6 +39,6 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
             yield target
         draft.replace(path)
     except OSError as error:
-        raise LocalFileError(f"{path}: {error.strerror}") from None
+        raise LocalFileError(f"{path}: {in_words(error)}") from None
     finally:
         draft.unlink(missing_ok=True)

@@ -10,9 +10,11 @@ from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar, get_type_hin
 
 import typer
 
-from quire.entrypoints.api_client import ApiClient
+from quire.entrypoints.api_client import ApiClient, ApiRefusalError
 from quire.entrypoints.api_location import ApiLocation, find_api
 from quire.runtime.settings import load_settings
+
+UNAUTHENTICATED = 401
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -28,6 +30,13 @@ def locate(url: str | None, token: str | None, data_dir: Path | None) -> ApiLoca
     return find_api(load_settings(**given), url, token)
 
 
+def _token_advice(location: ApiLocation) -> str:
+    return (
+        f"{location.url} refuses the token of {location.token_from}: give another with --token or QUIRE_TOKEN, "
+        "or make one beside its database with `quire token create NAME`"
+    )
+
+
 def with_api(
     command: Callable[Concatenate[ApiClient, Parameters], Result],
 ) -> Callable[..., Result]:
@@ -37,7 +46,12 @@ def with_api(
     def run(*args: Any, url: str | None, token: str | None, data_dir: Path | None, **kwargs: Any) -> Result:
         location = locate(url, token, data_dir)
         with ApiClient(location.url, location.token) as api:
-            return command(api, *args, **kwargs)
+            try:
+                return command(api, *args, **kwargs)
+            except ApiRefusalError as error:
+                if error.status == UNAUTHENTICATED:
+                    error.detail += f". {_token_advice(location)}"
+                raise
 
     kept = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
     more = [

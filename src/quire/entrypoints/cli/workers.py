@@ -10,7 +10,8 @@ from rich.text import Text
 from quire.entrypoints.api_client import ApiClient
 from quire.entrypoints.cli.listing import AsJson, show_json
 from quire.entrypoints.cli.moments import between
-from quire.entrypoints.cli.sheet import put, sheet
+from quire.entrypoints.cli.roster import Roster
+from quire.entrypoints.cli.sheet import put
 from quire.entrypoints.cli.with_api import with_api
 
 
@@ -23,7 +24,9 @@ def workers(api: ApiClient, as_json: AsJson = False) -> None:
 
 def _show(live: Sequence[dict[str, Any]]) -> None:
     columns = ("worker", "host", "pid", "jobs", "up", "state", "queues")
-    table = sheet(*columns, fixed=("worker", "state"), right=("pid", "jobs", "up"))
+    table = Roster(
+        *columns, right=("pid", "jobs", "up"), spare=("host", "queues", "up"), cut=("host", "queues")
+    )
     for worker in live:
         table.add_row(
             worker["id"][:8],

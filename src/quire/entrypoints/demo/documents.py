@@ -11,14 +11,14 @@ from quire.entrypoints.demo.scenario import Scenario, Stage, expect
 
 
 def printed_invoice(stage: Stage) -> bytes:
-    job = _rendered(stage, stage.api.post("/pdf/jobs", _document(stage))["job_id"])
+    job = _rendered(stage, stage.api.post_document(_document(stage))[0])
     copy = io.BytesIO()
     stage.api.download(job["download_url"], copy)
     return copy.getvalue()
 
 
 def invoice(stage: Stage) -> str:
-    job = _rendered(stage, stage.api.post("/pdf/jobs", _document(stage))["job_id"])
+    job = _rendered(stage, stage.api.post_document(_document(stage))[0])
     copy = io.BytesIO()
     written = stage.api.download(job["download_url"], copy)
     digest = hashlib.sha256(copy.getvalue()).hexdigest()
@@ -30,12 +30,10 @@ def invoice(stage: Stage) -> str:
 
 def twice(stage: Stage) -> str:
     document = _document(stage)
-    first, second = stage.api.post("/pdf/jobs", document), stage.api.post("/pdf/jobs", document)
-    expect(first["job_id"] == second["job_id"], "two jobs for one document")
-    job = _rendered(stage, first["job_id"])
-    expect(
-        stage.api.post("/pdf/jobs", document)["job_id"] == job["job_id"], "printed again when it was there"
-    )
+    (first, _), (second, _) = stage.api.post_document(document), stage.api.post_document(document)
+    expect(first == second, "two jobs for one document")
+    job = _rendered(stage, first)
+    expect(stage.api.post_document(document) == (first, True), "printed again when it was there")
     return f"all are job {job['job_id'][:13]}…"
 
 

@@ -67,7 +67,7 @@ def _ready(process: subprocess.Popen[bytes], root: Path) -> ApiLocation:
             raise PrivateQuireError("\n".join(["see what it said:", *lines[-LINES_SHOWN:]]))
         time.sleep(0.05)
     ready = json.loads(path.read_text())
-    return ApiLocation(ready["url"], ready["token"])
+    return ApiLocation(ready["url"], ready["token"], "the private Quire")
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

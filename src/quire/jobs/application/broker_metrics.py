@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from prometheus_client import Counter, Gauge
 
 from quire.runtime.telemetry import REGISTRY
@@ -27,7 +29,13 @@ NAMED = Counter(
     ["outcome"],
     registry=REGISTRY,
 )
-UP = Gauge("quire_broker_up", "1 when the last call to the broker went well", registry=REGISTRY)
+# Shown by who has a broker: 0 where Postgres wakes workers would be a false alarm.
+UP = Gauge("quire_broker_up", "1 when the last call to the broker went well", registry=None)
 DEPTH = Gauge(
     "quire_broker_messages", "Messages waiting at the broker, by the last look", ["queue"], registry=REGISTRY
 )
+
+
+@cache
+def show_broker() -> None:
+    REGISTRY.register(UP)

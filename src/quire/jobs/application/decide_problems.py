@@ -11,7 +11,7 @@ from quire.jobs.application.decision_registry import DecisionRegistry
 from quire.jobs.domain.errors import UnknownDecisionError
 from quire.jobs.ports.v1.broker import Broker
 from quire.jobs.ports.v1.job_board import ProblemLog
-from quire.kernel import QuireError, UnavailableError
+from quire.kernel import QuireError, UnavailableError, there_is
 from quire.runtime.auth import Principal
 
 DECIDE_MAX = 500
@@ -36,7 +36,8 @@ async def decide_problems(
 ) -> list[Verdict]:
     """One verdict an id, in order."""
     if decision not in decisions:
-        raise UnknownDecisionError(f"no decision named {decision[:100]!r}")
+        known = there_is(decisions.names(), decision)
+        raise UnknownDecisionError(f"no decision named {decision[:100]!r}; {known}")
     verdicts = []
     for problem_id in problem_ids:
         try:

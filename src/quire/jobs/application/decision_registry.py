@@ -26,5 +26,8 @@ class DecisionRegistry:
     def names_for(self, kind: str) -> list[str]:
         return [item.name for item in self._decisions if fnmatch.fnmatchcase(kind, item.kinds)]
 
+    def names(self) -> frozenset[str]:
+        return frozenset(decision.name for decision in self._decisions)
+
     def __contains__(self, name: str) -> bool:
-        return any(decision.name == name for decision in self._decisions)
+        return name in self.names()

@@ -28,7 +28,7 @@ from quire.jobs.ports.v1.artifact_store import ArtifactStore
 from quire.jobs.ports.v1.broker import WORK, Broker
 from quire.jobs.ports.v1.submission_store import KeyHolder, SubmissionStore
 from quire.jobs.ports.v1.worker_registry import WorkerRegistry
-from quire.kernel import ConflictError, InvalidInputError, new_uuid7
+from quire.kernel import ConflictError, InvalidInputError, new_uuid7, there_is
 from quire.runtime.telemetry import current_traceparent
 
 BATCH_MAX = 10_000
@@ -109,7 +109,8 @@ def _submission(
 ) -> Submission:
     handler = intake.handlers.get(request.kind)
     if handler is None or (public_only and not handler.public):
-        raise UnknownKindError(f"no kind named {request.kind[:100]!r}")
+        kinds = [known.kind for known in intake.handlers if known.public or not public_only]
+        raise UnknownKindError(f"no kind named {request.kind[:100]!r}; {there_is(kinds, request.kind)}")
     policy = intake.policies.queues.kind(request.kind)
     queue = intake.policies.queues.queue(request.queue or policy.queue)
     payload = check_payload(request.payload, handler, policy.max_payload_bytes)

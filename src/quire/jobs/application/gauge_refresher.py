@@ -58,6 +58,7 @@ class GaugeRefresher:
             for state in ("waiting", "queued", "scheduled", "running"):
                 metrics.QUEUE_DEPTH.labels(depth.queue, state).set(getattr(depth, state))
             metrics.QUEUE_AGE.labels(depth.queue).set(depth.oldest_queued_seconds)
+            metrics.QUEUE_PAUSED.labels(depth.queue).set(depth.paused_at is not None)
             if self._on_depth is not None:
                 self._on_depth(depth)
         for status in await self._gate.status():

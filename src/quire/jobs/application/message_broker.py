@@ -34,6 +34,7 @@ class MessageBroker:
         self, messenger: Messenger, postgres: Broker, *, required: bool, inbox: Inbox | None = None
     ) -> None:
         """`inbox`: filled by someone else, in a process that an engine's own command line started."""
+        broker_metrics.show_broker()
         self.required = required
         self._messenger = messenger
         self._postgres = postgres

@@ -70,6 +70,9 @@ FLUSH_SECONDS = Histogram(
 )
 QUEUE_DEPTH = Gauge("quire_queue_jobs", "Jobs in a queue by state", ["queue", "state"], registry=REGISTRY)
 QUEUE_AGE = Gauge("quire_queue_oldest_seconds", "Age of the oldest due job", ["queue"], registry=REGISTRY)
+QUEUE_PAUSED = Gauge(
+    "quire_queue_paused", "1 while nothing of a queue is claimed", ["queue"], registry=REGISTRY
+)
 BREAKER_OPEN = Gauge(
     "quire_breaker_open", "0 closed, 0.5 half open, 1 open", ["integration"], registry=REGISTRY
 )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from itertools import islice
 
 import jsonschema
 
@@ -12,6 +13,10 @@ from quire.jobs.application.storable_json import flaw_of
 from quire.jobs.domain.errors import PayloadTooLargeError, PayloadUndecodableError
 from quire.jobs.ports.v1.handler import Handler
 from quire.kernel import canonical_json
+
+# So many flaws of a payload are named at once.
+FLAWS_MAX = 10
+FLAW_LENGTH = 200
 
 
 def check_payload(payload: Mapping[str, object], handler: Handler, max_bytes: int) -> bytes:
@@ -34,7 +39,10 @@ def _validator_of(schema_text: str) -> jsonschema.Draft202012Validator:
 
 def _check_schema(payload: Mapping[str, object], handler: Handler) -> None:
     validator = _validator_of(json.dumps(handler.schema))
-    error = next(validator.iter_errors(dict(payload)), None)
-    if error is not None:
-        where = "/".join(str(part) for part in error.absolute_path) or "payload"
-        raise PayloadUndecodableError(f"{where}: {error.message[:200]}")
+    errors = islice(validator.iter_errors(dict(payload)), FLAWS_MAX)
+    if flaws := [f"{_place(error.absolute_path)}: {error.message[:FLAW_LENGTH]}" for error in errors]:
+        raise PayloadUndecodableError("; ".join(flaws))
+
+
+def _place(path: Iterable[object]) -> str:
+    return "/".join(map(str, path)) or "payload"

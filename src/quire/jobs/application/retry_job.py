@@ -28,6 +28,8 @@ async def retry_job(
     problem_id = await problems.open_of_job(job_id)
     if problem_id is None:
         raise JobStateConflictError(
-            f"the job is {job.state} and has no open problem", extra={"state": job.state}
+            f"the job is {job.state} and has no open problem: only dead letters are retried. To have this work "
+            "done again, submit it once more; where it succeeded already, with `unique: false`",
+            extra={"state": job.state},
         )
     return await decide_problem(problems, decisions, broker, caller, problem_id, RETRY)

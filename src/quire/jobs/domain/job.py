@@ -103,6 +103,12 @@ class Artifact:
 
 
 @dataclass(frozen=True, slots=True)
+class QueuePause:
+    paused_at: datetime
+    paused_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class JobDetail:
     """A job with all that explains it."""
 
@@ -110,6 +116,8 @@ class JobDetail:
     events: Sequence[JobEvent]
     depends_on: Sequence[UUID] = ()
     artifact: Artifact | None = None
+    pause: QueuePause | None = None
+    """Of its queue, while the job is not started."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from quire.jobs.domain.errors import JOB_TIMEOUT, UnknownQueueError
+from quire.kernel import there_is
 
 SIZE_CLASSES = ("small", "medium", "large", "xlarge")
 
@@ -57,7 +58,7 @@ class QueuePolicies:
         try:
             return self.queues[name]
         except KeyError:
-            raise UnknownQueueError(f"no queue named {name[:100]!r}") from None
+            raise UnknownQueueError(f"no queue named {name[:100]!r}; {there_is(self.queues, name)}") from None
 
     def kind(self, name: str) -> KindPolicy:
         return self.kinds.get(name) or KindPolicy(name=name, queue="default")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 from typing import Never
 
 from jsonschema_rs import Draft202012Validator
 
 from quire.jobs import Intake, JobRequest, Receipt, enqueue_jobs
-from quire.kernel import ForbiddenError, canonical_json
+from quire.kernel import ForbiddenError, canonical_json, there_is
 from quire.render.domain.errors import PayloadTooLargeError, TemplateError
 from quire.render.domain.job_payload import RenderJob
 from quire.render.domain.render_options import PAPERS, RenderOptions
@@ -21,6 +22,9 @@ from quire.runtime.auth import Principal
 KIND = "render.pdf"
 RAW_HTML_SCOPE = "raw_html"
 RAW_TEMPLATE = "raw_html"
+# So many flaws of a payload are named at once.
+FLAWS_MAX = 10
+FLAW_LENGTH = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,8 @@ def resolve_document(desk: RenderDesk, caller: Principal, request: DocumentReque
         raise PayloadTooLargeError(f"{size} bytes; a document takes at most {desk.max_payload_bytes}")
     if request.options.paper is not None and request.options.paper not in PAPERS:
         raise TemplateError(
-            f"unknown paper {request.options.paper[:20]!r}", extra={"pointer": "/options/paper"}
+            f"no paper {request.options.paper[:20]!r}; {there_is(PAPERS, request.options.paper)}",
+            extra={"pointer": "/options/paper"},
         )
     if "html" in request.payload:
         return _raw_document(desk, caller, request)
@@ -81,12 +86,17 @@ def _raw_document(desk: RenderDesk, caller: Principal, request: DocumentRequest)
 
 
 def check_data(pack: TemplatePack, data: Mapping[str, object]) -> None:
-    error = next(_validator(pack).iter_errors(dict(data)), None)
-    if error is not None:
-        pointer = "/payload" + "".join(
-            f"/{str(p).replace('~', '~0').replace('/', '~1')}" for p in error.instance_path
-        )
-        raise TemplateError(f"{pointer}: {error.message[:300]}", extra={"pointer": pointer})
+    flaws = [
+        (_pointer(error.instance_path), error.message[:FLAW_LENGTH])
+        for error in islice(_validator(pack).iter_errors(dict(data)), FLAWS_MAX)
+    ]
+    if flaws:
+        detail = "; ".join(f"{pointer}: {message}" for pointer, message in flaws)
+        raise TemplateError(detail, extra={"pointer": flaws[0][0]})
+
+
+def _pointer(path: Iterable[str | int]) -> str:
+    return "/payload" + "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in path)
 
 
 @lru_cache(maxsize=256)

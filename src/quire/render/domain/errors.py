@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quire.kernel import InvalidInputError, QuireError, TooLargeError
+from quire.kernel import InvalidInputError, NotFoundError, QuireError, TooLargeError
 
 BROWSER_LAUNCH_FAILED = "BROWSER_LAUNCH_FAILED"
 NAVIGATION_TIMEOUT = "NAVIGATION_TIMEOUT"
@@ -39,6 +39,11 @@ class UnsupportedPlatformError(QuireError):
 
     code = UNSUPPORTED_PLATFORM
     title = "This machine cannot render"
+
+
+class TemplateNotFoundError(NotFoundError):
+    code = "TEMPLATE_NOT_FOUND"
+    title = "No such template"
 
 
 class RenderUnknownError(QuireError):

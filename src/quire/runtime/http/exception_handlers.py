@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -11,11 +12,17 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import compile_path
 
-from quire.kernel import QuireError
+from quire.kernel import QuireError, there_is
+from quire.runtime.http.allowed_fields import allowed_fields
 from quire.runtime.http.problem_json import problem, problem_response
 
 ERRORS_SHOWN = 20
+# In the sentence for people; the list has more.
+ERRORS_TOLD = 5
 PATH_LENGTH = 200
+# What the validator says of a body that was not parsed.
+NO_OBJECT = frozenset({"model_attributes_type", "model_type", "dict_type"})
+ID_ADVICE = "the id in this path is not a UUID; one looks like 019a8c2e-6f0b-7c51-9d1c-3f6f0e9a4b11"
 
 CODES = {404: "ROUTE_NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
 TITLES = {404: "No such route", 405: "The route does not have this method"}
@@ -34,8 +41,12 @@ async def _on_quire_error(request: Request, error: Exception) -> Response:
 
 async def _on_validation_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    extra = {"errors": _shown(error.errors())}
-    return problem(422, "VALIDATION_FAILED", "The request is not valid", extra=extra)
+    shown = [_shown(request, item) for item in error.errors()[:ERRORS_SHOWN]]
+    detail = "; ".join(f"{item['path']}: {item['message']}" for item in shown[:ERRORS_TOLD])
+    more = len(error.errors()) - ERRORS_TOLD
+    if more > 0:
+        detail += f"; and {more} more"
+    return problem(422, "VALIDATION_FAILED", "The request is not valid", detail, extra={"errors": shown})
 
 
 async def _on_http_exception(request: Request, error: Exception) -> Response:
@@ -46,9 +57,18 @@ async def _on_http_exception(request: Request, error: Exception) -> Response:
     headers = error.headers
     if error.status_code == 405:
         headers = {"Allow": ", ".join(sorted(_methods_at(request)))}
+    if error.status_code == 404 and _wants_id(request):
+        return problem(404, "ID_INVALID", "The id is not a UUID", ID_ADVICE)
     code = CODES.get(error.status_code, f"HTTP_{error.status_code}")
     title = TITLES.get(error.status_code, "The request cannot be served")
     return problem(error.status_code, code, title, headers=headers)
+
+
+def _wants_id(request: Request) -> bool:
+    """Whether only an id keeps this path from a route."""
+    paths = {context.path for context in iter_route_contexts(request.app.routes) if context.path}
+    loose = (path.replace(":uuid}", "}") for path in paths if ":uuid}" in path)
+    return any(compile_path(path)[0].match(request.url.path) for path in loose)
 
 
 def _methods_at(request: Request) -> set[str]:
@@ -58,10 +78,23 @@ def _methods_at(request: Request) -> set[str]:
     return {method for context in found for method in context.methods or ()}
 
 
-def _shown(errors: Sequence[dict[str, object]]) -> list[dict[str, str]]:
-    return [{"path": _path(item["loc"]), "message": str(item["msg"])} for item in errors[:ERRORS_SHOWN]]
+def _shown(request: Request, item: dict[str, Any]) -> dict[str, str]:
+    location = item["loc"]
+    return {
+        "path": ".".join(map(str, location))[:PATH_LENGTH],
+        "message": _message(request, str(item["type"]), location) or str(item["msg"]),
+    }
 
 
-def _path(location: object) -> str:
-    parts = location if isinstance(location, list | tuple) else [location]
-    return ".".join(map(str, parts))[:PATH_LENGTH]
+def _message(request: Request, kind: str, location: Sequence[str | int]) -> str:
+    """Where the validator's own words would not help."""
+    if kind == "extra_forbidden" and (allowed := allowed_fields(request, location)):
+        return f"no such field; {there_is(allowed, str(location[-1]))}"
+    if tuple(location) == ("body",) and kind in NO_OBJECT and not _says_json(request):
+        return "not read as JSON: send the header `Content-Type: application/json`"
+    return ""
+
+
+def _says_json(request: Request) -> bool:
+    content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return content_type == "application/json" or content_type.endswith("+json")

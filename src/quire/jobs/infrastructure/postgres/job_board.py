@@ -7,11 +7,12 @@ from uuid import UUID
 
 import asyncpg
 
-from quire.jobs.domain.job import Artifact, Job, JobDetail, JobEvent, JobFilter, QueueDepth
+from quire.jobs.domain.job import Artifact, Job, JobDetail, JobEvent, JobFilter, QueueDepth, QueuePause
 from quire.jobs.domain.policies import Policies
 from quire.jobs.domain.state import JobState
 from quire.jobs.infrastructure.postgres.dependants import fail_dependants
 from quire.jobs.infrastructure.postgres.sql import load
+from quire.jobs.infrastructure.postgres.worker_registry import PRESENCE_SECONDS
 from quire.jobs.ports.v1.job_board import CancelOutcome, Sight
 from quire.runtime.database import Connection, Database
 
@@ -35,9 +36,8 @@ def event_of(row: asyncpg.Record) -> JobEvent:
 
 
 class PostgresJobBoard:
-    def __init__(self, database: Database, presence_seconds: float = 1.0) -> None:
+    def __init__(self, database: Database) -> None:
         self._database = database
-        self._presence_seconds = presence_seconds
 
     async def get(self, job_id: UUID, sight: Sight) -> Job | None:
         async with self._database.acquire() as connection:
@@ -55,12 +55,19 @@ class PostgresJobBoard:
             events = [event_of(row) for row in await connection.fetch(SQL["timeline"], job_id)]
             depends_on = [row["depends_on"] for row in await connection.fetch(SQL["dependencies"], job_id)]
             artifact = await self._artifact(connection, job)
-        return JobDetail(job, events, depends_on, artifact)
+            pause = await self._pause(connection, job)
+        return JobDetail(job, events, depends_on, artifact, pause)
 
     async def outcome(self, job_id: UUID, sight: Sight) -> JobDetail | None:
         async with self._database.acquire() as connection:
             job = await self._get(connection, job_id, sight)
             return JobDetail(job, [], [], await self._artifact(connection, job)) if job else None
+
+    async def _pause(self, connection: Connection, job: Job) -> QueuePause | None:
+        if job.state not in (JobState.WAITING, JobState.QUEUED):
+            return None
+        row = await connection.fetchrow(SQL["queue_pause"], job.queue)
+        return QueuePause(*row) if row else None
 
     async def _artifact(self, connection: Connection, job: Job) -> Artifact | None:
         if job.artifact_key is None:
@@ -121,7 +128,7 @@ class PostgresJobBoard:
     async def queue_depths(self, queues: Sequence[str]) -> list[QueueDepth]:
         async with self._database.acquire() as connection:
             rows = await connection.fetch(SQL["queue_depths"], DEPTH_LIMIT, queues)
-            workers = await connection.fetch(WORKERS["live_workers"], self._presence_seconds)
+            workers = await connection.fetch(WORKERS["live_workers"], PRESENCE_SECONDS)
         served = [queue for worker in workers for queue in worker["queues"]]
         return [
             QueueDepth(

@@ -76,6 +76,10 @@ class JobDetailView(JobView):
     depends_on: list[UUID]
     artifact: ArtifactView | None
     problem_id: UUID | None = Field(description="The open problem of a dead letter.")
+    queue_paused_at: datetime | None = Field(
+        default=None, description="Since when nothing of its queue is claimed, while the job is not started."
+    )
+    queue_paused_by: str | None = None
     timeline: list[EventView]
 
 
@@ -101,6 +105,8 @@ def job_detail_view(detail: JobDetail, problem_id: UUID | None, signed: Presigne
         depends_on=list(detail.depends_on),
         artifact=_artifact_view(detail, signed),
         problem_id=problem_id,
+        queue_paused_at=detail.pause.paused_at if detail.pause else None,
+        queue_paused_by=detail.pause.paused_by if detail.pause else None,
         timeline=[EventView.model_validate(event) for event in detail.events],
     )
 

@@ -13,6 +13,7 @@ import jsonschema
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from quire.kernel import there_is
 from quire.render.domain.errors import TemplateError
 from quire.render.domain.render_options import PAPERS
 from quire.render.domain.template_pack import NAME, VERSION, Manifest, TemplatePack, version_key
@@ -53,7 +54,9 @@ class FolderTemplateStore:
     def pack(self, name: str, version: str | None = None) -> TemplatePack:
         versions = self.versions(name)
         if not versions or (version is not None and version not in versions):
-            raise TemplateError(f"template {name!r} has no version {version!r}")
+            raise TemplateError(
+                f"template {name!r} has no version {version!r}; {there_is(versions, version or '')}"
+            )
         chosen = version or versions[-1]
         if (name, chosen) not in self._packs:
             self._packs[name, chosen] = _read_pack(self._allowed_folder(name) / chosen, name, chosen)
@@ -62,7 +65,7 @@ class FolderTemplateStore:
     def _allowed_folder(self, name: str) -> Path:
         folder = self._folder(name) if name in self._allowlist else None
         if folder is None:
-            raise TemplateError(f"template {name[:80]!r} is not on the allowlist")
+            raise TemplateError(f"no template {name[:80]!r}; {there_is(self.names(), name)}")
         return folder
 
     def _folder(self, name: str) -> Path | None:

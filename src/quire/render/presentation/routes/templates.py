@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from quire.kernel import NotFoundError
-from quire.render.domain.errors import TemplateError
+from quire.render.domain.errors import TemplateError, TemplateNotFoundError
 from quire.render.ports.v1.template_store import TemplateStore
 from quire.render.presentation.schemas.pdf import TemplateDetailView, TemplateView, template_view
 from quire.runtime.http import CurrentPrincipal
@@ -24,7 +23,7 @@ def template_routes(templates: TemplateStore) -> APIRouter:
     async def show_template(caller: CurrentPrincipal, name: str) -> TemplateDetailView:
         try:
             return template_view(templates.pack(name), list(templates.versions(name)))
-        except TemplateError:
-            raise NotFoundError(f"no template {name[:80]!r}", code="TEMPLATE_NOT_FOUND") from None
+        except TemplateError as error:
+            raise TemplateNotFoundError(error.detail) from None
 
     return router

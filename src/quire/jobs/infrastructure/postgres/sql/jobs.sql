@@ -175,6 +175,10 @@ FROM unnest($2::text[]) AS q(name) LEFT JOIN queues s ON s.name = q.name ORDER B
 INSERT INTO queues (name, paused_at, paused_by) VALUES ($1, now(), $2)
 ON CONFLICT (name) DO UPDATE SET paused_at = coalesce(queues.paused_at, now()), paused_by = coalesce(queues.paused_by, $2), updated_at = now()
 
+-- name: queue_pause
+-- Purpose: who paused a queue, for whoever waits for a job in it. Locks: none.
+SELECT paused_at, paused_by FROM queues WHERE name = $1 AND paused_at IS NOT NULL
+
 -- name: resume_queue
 -- Purpose: claims go on. Locks: the row.
 UPDATE queues SET paused_at = NULL, paused_by = NULL, updated_at = now() WHERE name = $1
