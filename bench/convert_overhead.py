@@ -1,6 +1,7 @@
 """What the worker costs over a bare call of the gateway: the same file, one call after the other, straight to the
-gateway and as jobs through a real worker process with Postgres and a disk that syncs. Both run in turns, so that a
-busy machine is busy for both. `python -m bench.convert_overhead URL FILE` measures a gateway that runs already.
+gateway and into a plain file, and as jobs through a real worker process with Postgres and a disk that syncs. Both run
+in turns, so that a busy machine is busy for both. `python -m bench.convert_overhead URL FILE` measures a gateway that
+runs already.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ def _row(gateway_url: str, pdf: bytes, mapping: str, calls: int, rounds: int, la
         }
         asyncio.run(migrate(dsn))
         with _worker(names, directory):
-            pairs = asyncio.run(_measured(names, pdf, mapping, calls, rounds, lanes))
+            pairs = asyncio.run(_measured(names, pdf, mapping, calls, rounds, lanes, directory))
     bare, through = (statistics.median(values) for values in zip(*pairs, strict=True))
     note = f"{rounds} rounds of {calls} calls, load {os.getloadavg()[0]:.1f}"
     measure = f"seconds a conversion, {lanes} at once"
@@ -67,27 +68,28 @@ def _row(gateway_url: str, pdf: bytes, mapping: str, calls: int, rounds: int, la
 
 
 async def _measured(
-    names: dict[str, str], pdf: bytes, mapping: str, calls: int, rounds: int, lanes: int
+    names: dict[str, str], pdf: bytes, mapping: str, calls: int, rounds: int, lanes: int, directory: Path
 ) -> list[tuple[float, float]]:
     pairs = []
     async with open_engine(load_settings(**names), application="bench") as engine:
-        await _bare(names["GATEWAY_URL"], pdf, mapping, 2, lanes)
+        await _bare(names["GATEWAY_URL"], pdf, mapping, 2, lanes, directory)
         await _through(engine, names, pdf, mapping, 2)
         for _ in range(rounds):
-            bare = await _bare(names["GATEWAY_URL"], pdf, mapping, calls, lanes)
+            bare = await _bare(names["GATEWAY_URL"], pdf, mapping, calls, lanes, directory)
             pairs.append((bare, await _through(engine, names, pdf, mapping, calls)))
     return pairs
 
 
-async def _bare(url: str, pdf: bytes, mapping: str, calls: int, lanes: int) -> float:
-    """Seconds a call, by the worker's own client, which then throws the answer away."""
+async def _bare(url: str, pdf: bytes, mapping: str, calls: int, lanes: int, directory: Path) -> float:
+    """Seconds a call, by the worker's own client, into a file as a script would write it: not checked, not synced."""
     client = HttpGatewayClient(url, timeout_seconds=180, connections_max=lanes)
     left = iter(range(calls))
 
     async def call() -> None:
-        for _ in left:
-            async for _chunk in client.process(mapping, _source(_variant(pdf))):
-                pass
+        for number in left:
+            with (directory / f"bare-{number}.xml").open("wb") as file:
+                async for chunk in client.process(mapping, _source(_variant(pdf))):
+                    file.write(chunk)
 
     began_at = time.monotonic()
     await asyncio.gather(*(call() for _ in range(lanes)))

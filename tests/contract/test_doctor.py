@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import pytest
 from tests.contract.s3_server import S3Server
+from tests.fault.gateway_process import gateway_process
 
 from quire.entrypoints.doctor import Finding, check_workers, examine
 from quire.jobs.infrastructure.postgres.job_board import PostgresJobBoard
@@ -97,3 +98,23 @@ async def test_wrong_secret_of_the_bucket_is_named(
     assert (finding.status, "STORAGE_REFUSED" in finding.detail) == ("fail", True)
     assert "AWS_SECRET_ACCESS_KEY" in finding.fix
     assert "not the secret" not in finding.detail
+
+
+@pytest.mark.parametrize("url", [NO_SERVER, "http://[nowhere", "nonsense"])
+async def test_gateway_that_does_not_answer_is_named(url: str, tmp_path: Path) -> None:
+    finding = await finding_of("gateway", tmp_path, GATEWAY_URL=url)
+    assert (finding.status, "no healthy answer" in finding.detail) == ("fail", True)
+    assert "GATEWAY_URL" in finding.fix
+
+
+async def test_gateway_that_is_unwell_is_named_and_one_that_answers_is_fit(tmp_path: Path) -> None:
+    with gateway_process() as gateway:
+        fit = await finding_of("gateway", tmp_path, GATEWAY_URL=gateway.url)
+        gateway.say_health(500)
+        unwell = await finding_of("gateway", tmp_path, GATEWAY_URL=gateway.url)
+    assert (fit.status, unwell.status) == ("ok", "fail")
+
+
+async def test_no_gateway_is_no_fault(tmp_path: Path) -> None:
+    finding = await finding_of("gateway", tmp_path, GATEWAY_URL="")
+    assert (finding.status, finding.detail.partition(":")[0]) == ("ok", "not configured")

@@ -1,4 +1,4 @@
-"""One suite over every place that keeps PDFs: a shared directory, and the storage backend."""
+"""One suite over every place that keeps PDFs: a shared directory, and the storage backend on a disk and on S3."""
 
 from __future__ import annotations
 
@@ -7,25 +7,31 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
+from tests.contract.storage_setup import disk_storage, s3_storage
 
 from quire.convert.infrastructure.filesystem.input_store import DirectoryInputStore
 from quire.convert.infrastructure.storage.input_store import StoredInputStore
 from quire.convert.ports.v1.input_store import InputStore
 from quire.kernel import new_uuid7
-from quire.runtime.storage import LocalDiskStorage, StorageNotFoundError, UrlSigner
+from quire.runtime.storage import StorageNotFoundError
 
 PDF = b"%PDF-1.7\n" + bytes(range(256)) * 9000
 
 
-@pytest.fixture(params=["directory", "storage"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> InputStore:
-    store: InputStore
+@pytest.fixture(params=["directory", "disk", "s3"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[InputStore]:
     if request.param == "directory":
-        store = DirectoryInputStore(tmp_path / "made" / "here")
-    else:
-        store = StoredInputStore(LocalDiskStorage(tmp_path / "storage", UrlSigner("x" * 40, "http://x")))
-    await store.ensure_ready()
-    return store
+        directory = DirectoryInputStore(tmp_path / "made" / "here")
+        await directory.ensure_ready()
+        yield directory
+        return
+    where = disk_storage(tmp_path / "storage")
+    if request.param == "s3":
+        where = s3_storage(request.getfixturevalue("s3_server"))
+    async with where as storage:
+        store = StoredInputStore(storage)
+        await store.ensure_ready()
+        yield store
 
 
 async def chunks(data: bytes = PDF, step: int = 100_000) -> AsyncIterator[bytes]:

@@ -1,7 +1,7 @@
 """A gateway that does what each file asks of it: the first `%behave {json}` line of a PDF is its wish.
 
-Run as a program. `answer`: status, xml (default), empty, malformed, doctype, long, hang, drop, cut. `times`: only the
-first so many calls of that file misbehave. GET /calls tells what came; PUT /health sets what /health answers.
+Run as a program. `answer`: status, xml (default), empty, malformed, doctype, deep, long, hang, drop, cut. `times`: only
+the first so many calls of that file misbehave. GET /calls tells what came; PUT /health sets what /health answers.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ ODD_BODIES = {
     "empty": b"",
     "malformed": b"<a><b></a>",
     "doctype": b'<!DOCTYPE a [<!ENTITY e "x">]><a>&e;</a>',
+    "deep": b"<a>" * 1000 + b"</a>" * 1000,
     "long": b"<a>" + b"x" * 300_000 + b"</a>",
     "large": b"<a>" + b"x" * 200_000 + b"</a>",
 }

@@ -161,6 +161,7 @@ ENDINGS = {
     "empty": ({"answer": "empty"}, "GW_BAD_RESPONSE", 2),
     "malformed": ({"answer": "malformed"}, "GW_BAD_RESPONSE", 2),
     "entities": ({"answer": "doctype"}, "GW_BAD_RESPONSE", 2),
+    "too deep": ({"answer": "deep"}, "GW_BAD_RESPONSE", 2),
     "too long": ({"answer": "long"}, "GW_BAD_RESPONSE", 2),
     "503 twice": ({"answer": "status", "status": 503, "times": 2}, None, 3),
     "408 once": ({"answer": "status", "status": 408, "times": 1}, None, 2),

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
+from pypdf import PdfReader
 from tests.journey.quire_up import QuireUp, clean_environment
 from tests.journey.text_pdf import text_pdf
+from tests.unit.render.packs import payload
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +50,33 @@ def test_a_pdf_becomes_xml_on_the_command_line(running: QuireUp, tmp_path: Path)
     job = json.loads(again.stdout)
     assert (job["status"], job["attempt"], job["file"]) == ("succeeded", 1, "again.xml")
     assert (tmp_path / "again.xml").read_bytes() == (tmp_path / "letter.alto.xml").read_bytes()
+
+
+def test_the_invoice_in_a_printed_pdf_comes_back_out_as_it_went_in(running: QuireUp) -> None:
+    headers = {"Authorization": f"Bearer {running.token}"}
+    with httpx.Client(base_url=running.url, headers=headers, timeout=60) as client:
+        wanted = {"template_name": "invoice", "payload": payload("invoice")}
+        printed = done(client, client.post("/pdf/jobs", json=wanted))
+        pdf = client.get(printed["download_url"]).content
+        form = {"mapping": "facturx"}
+        converted = done(client, client.post("/convert/jobs", data=form, files={"file": ("a.pdf", pdf)}))
+        xml = client.get(converted["result_url"]).content
+    # Read by another library than the one that the gateway reads with.
+    (embedded,) = PdfReader(io.BytesIO(pdf)).attachments["factur-x.xml"]
+    assert payload("invoice")["number"].encode() in xml
+    assert xml == embedded
+    assert hashlib.sha256(xml).hexdigest() == converted["sha256"]
+
+
+def done(client: httpx.Client, accepted: httpx.Response) -> dict[str, Any]:
+    assert accepted.status_code == 202, accepted.text
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        job: dict[str, Any] = client.get(accepted.headers["Location"], params={"wait": 20}).json()
+        if job["status"] not in ("queued", "running"):
+            break
+    assert job["status"] == "succeeded", job
+    return job
 
 
 def test_what_the_gateway_refuses_is_said_with_its_own_code(running: QuireUp, tmp_path: Path) -> None:

@@ -54,11 +54,7 @@ def convertible_queues(settings: Settings, names: Iterable[str]) -> list[str]:
 
 
 @asynccontextmanager
-async def convert_handlers(settings: Settings) -> AsyncIterator[list[Handler]]:
-    """The working handler; none without a gateway, and others do the work."""
-    if not can_convert(settings):
-        yield []
-        return
+async def open_gateway_client(settings: Settings) -> AsyncIterator[HttpGatewayClient]:
     gateway = HttpGatewayClient(
         settings.gateway_url,
         timeout_seconds=settings.gateway_timeout_ms / 1000,
@@ -66,21 +62,30 @@ async def convert_handlers(settings: Settings) -> AsyncIterator[list[Handler]]:
         token=settings.gateway_token.get_secret_value(),
     )
     try:
-        async with open_storage(settings) as storage:
-            parts = ConvertParts(
-                inputs=input_store(settings, storage),
-                gateway=gateway,
-                mappings=mapping_list(settings),
-                max_result_bytes=settings.convert_max_result_bytes,
-                shelf=result_shelf(settings),
-            )
-            await parts.inputs.ensure_ready()
-            if parts.shelf is not None:
-                await parts.shelf.ensure_ready()
-            yield [convert_handler(parts)]
-            log_step("shutdown", job_id=None, status=None, attempt=None)
+        yield gateway
     finally:
         await gateway.close()
+
+
+@asynccontextmanager
+async def convert_handlers(settings: Settings) -> AsyncIterator[list[Handler]]:
+    """The working handler; none without a gateway, and others do the work."""
+    if not can_convert(settings):
+        yield []
+        return
+    async with open_gateway_client(settings) as gateway, open_storage(settings) as storage:
+        parts = ConvertParts(
+            inputs=input_store(settings, storage),
+            gateway=gateway,
+            mappings=mapping_list(settings),
+            max_result_bytes=settings.convert_max_result_bytes,
+            shelf=result_shelf(settings),
+        )
+        await parts.inputs.ensure_ready()
+        if parts.shelf is not None:
+            await parts.shelf.ensure_ready()
+        yield [convert_handler(parts)]
+        log_step("shutdown", job_id=None, status=None, attempt=None)
 
 
 @asynccontextmanager

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from quire.entrypoints.brokers import broker_name, open_messenger
+from quire.entrypoints.convert import can_convert, open_gateway_client
 from quire.entrypoints.dsn import find_dsn
 from quire.entrypoints.engine import read_policies
 from quire.entrypoints.home import Home
@@ -50,7 +51,7 @@ class Finding:
 async def examine(settings: Settings) -> list[Finding]:
     findings = [check_python(), check_disk(settings.data_dir), check_config(settings)]
     findings += [finding async for finding in _check_database(settings)]
-    findings += [await check_broker(settings), await check_storage(settings)]
+    findings += [await check_broker(settings), await check_storage(settings), await check_gateway(settings)]
     findings += [check_templates(settings), await check_browser(settings)]
     return findings
 
@@ -116,6 +117,19 @@ def _bucket_fix(error: QuireError) -> str:
     if isinstance(error, StorageUnavailableError):
         return "the S3 server does not answer: check the endpoint of QUIRE_STORAGE_URL, and that it runs"
     return "check QUIRE_STORAGE_URL and the AWS_* names"
+
+
+async def check_gateway(settings: Settings) -> Finding:
+    """Asks whether it is well, as a worker does when a call has failed."""
+    if not can_convert(settings):
+        return Finding(
+            "gateway", "ok", "not configured: `quire up` brings its own, other workers convert nothing"
+        )
+    async with open_gateway_client(settings) as gateway:
+        if await gateway.answers():
+            return Finding("gateway", "ok", "answers")
+    fix = "start it (`quire gateway`), or correct GATEWAY_URL; meanwhile conversions wait"
+    return Finding("gateway", "fail", "GATEWAY_URL gives no healthy answer", fix)
 
 
 def check_templates(settings: Settings) -> Finding:

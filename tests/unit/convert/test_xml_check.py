@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from quire.convert.domain.gateway_errors import BadGatewayAnswerError
-from quire.convert.domain.xml_check import XmlCheck
+from quire.convert.domain.xml_check import check_xml
 
 WHOLE = (
     '<?xml version="1.0" encoding="UTF-8"?><a x="1"><!-- ü --><b>ä&amp;&#228;</b><![CDATA[<]]></a>\n'.encode()
 )
 
 
-def check(document: bytes, step: int = 7, max_bytes: int = 1_000_000) -> int:
-    checked = XmlCheck(max_bytes)
-    for start in range(0, len(document), step):
-        checked.feed(document[start : start + step])
-    checked.close()
-    return checked.size_bytes
+def check(document: bytes, step: int = 7, max_bytes: int = 1_000_000) -> None:
+    check_xml((document[start : start + step] for start in range(0, len(document), step)), max_bytes)
 
 
 @pytest.mark.parametrize("step", [1, 2, 7, 1000])
 def test_a_whole_document_passes_however_it_is_cut(step: int) -> None:
-    assert check(WHOLE, step) == len(WHOLE)
+    check(WHOLE, step)
 
 
 @pytest.mark.parametrize(
@@ -56,6 +54,28 @@ def test_a_whole_document_passes_however_it_is_cut(step: int) -> None:
 def test_what_is_no_document_or_no_harmless_one_is_refused(document: bytes, reason: str) -> None:
     with pytest.raises(BadGatewayAnswerError, match=reason):
         check(document, step=1000)
+
+
+def nested(depth: int) -> bytes:
+    return b"<a>" * depth + b"</a>" * depth
+
+
+def test_a_document_as_deep_as_readers_go_passes() -> None:
+    check(nested(256), step=100)
+
+
+@pytest.mark.parametrize("depth", [258, 300_000])
+def test_a_document_that_nests_too_deep_is_refused_where_it_does(depth: int) -> None:
+    document, taken = nested(depth), list[int]()
+
+    def chunks() -> Iterator[bytes]:
+        for start in range(0, len(document), 1000):
+            taken.append(start)
+            yield document[start : start + 1000]
+
+    with pytest.raises(BadGatewayAnswerError, match="deeper than 256"):
+        check_xml(chunks(), 10_000_000)
+    assert len(taken) < 10
 
 
 def test_the_longest_that_is_allowed_passes() -> None:

@@ -3,12 +3,12 @@ into the storage, and nobody sees it before the job has succeeded."""
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
 
+from quire.convert.application.answer_receiver import AnswerReceiver
 from quire.convert.application.step_log import Step, log_step
 from quire.convert.domain.conversion import Conversion
 from quire.convert.domain.gateway_errors import (
@@ -19,7 +19,6 @@ from quire.convert.domain.gateway_errors import (
     GatewayUnreachableError,
 )
 from quire.convert.domain.mapping_list import MappingList
-from quire.convert.domain.xml_check import XmlCheck
 from quire.convert.ports.v1.gateway_client import GatewayClient, PdfSource
 from quire.convert.ports.v1.input_store import InputStore
 from quire.convert.ports.v1.result_shelf import ResultDraft, ResultShelf
@@ -101,23 +100,13 @@ async def _source(parts: ConvertParts, job: Conversion, context: JobContext) -> 
 async def _checked(
     parts: ConvertParts, context: JobContext, answer: AsyncGenerator[bytes, None], draft: ResultDraft | None
 ) -> AsyncGenerator[bytes, None]:
-    """Each chunk is checked in a thread while it is on its way to the disk; the last one before the end is told."""
-    check = XmlCheck(parts.max_result_bytes)
+    """The end is told when all of it is checked, so that nothing else is ever kept."""
     started = time.monotonic()
-    checking: asyncio.Future[None] | None = None
-    async with aclosing(answer):
-        async for chunk in answer:
-            if checking is not None:
-                await checking
-            checking = asyncio.ensure_future(asyncio.to_thread(check.feed, chunk))
-            # If the disk fails first, nobody asks any more what the check said.
-            checking.add_done_callback(lambda done: done.cancelled() or done.exception())
+    async with aclosing(AnswerReceiver(answer, parts.max_result_bytes).chunks()) as chunks:
+        async for chunk in chunks:
             if draft is not None:
                 await draft.write(chunk)
             yield chunk
-    if checking is not None:
-        await checking
-    check.close()
     _log(context, "gateway_ok", started, 200)
 
 

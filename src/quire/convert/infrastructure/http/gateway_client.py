@@ -101,7 +101,7 @@ class HttpGatewayClient:
     async def answers(self) -> bool:
         try:
             answer = await self._http.get(f"{self._url}/health", timeout=HEALTH_SECONDS)
-        except httpx.HTTPError:
+        except (httpx.HTTPError, httpx.InvalidURL):
             return False
         # Another gateway may know no such page; then it is at least there.
         return answer.status_code < 500

@@ -1,0 +1,86 @@
+"""The answer is checked beside the receiving: never far behind it, and never longer than it is wanted."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+
+import pytest
+
+from quire.convert.application.answer_check import BEHIND_MAX_BYTES, AnswerCheck
+from quire.convert.domain.gateway_errors import BadGatewayAnswerError
+
+DEADLINE_SECONDS = 60.0
+BLOCK = b"<b>text</b>" * 100_000
+# So many blocks that they could not all wait.
+BLOCKS = 3 * BEHIND_MAX_BYTES // len(BLOCK)
+
+
+def checking() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "answer_check"]
+
+
+async def fed(check: AnswerCheck, *chunks: bytes) -> None:
+    for chunk in chunks:
+        await check.feed(chunk)
+
+
+async def fed_for_ever(check: AnswerCheck) -> None:
+    while True:
+        await check.feed(b" " * 1000)
+        await asyncio.sleep(0)
+
+
+async def test_a_long_answer_passes_and_its_thread_ends() -> None:
+    check = AnswerCheck(1 << 30)
+    await fed(check, b"<a>", *[BLOCK] * BLOCKS, b"</a>")
+    await check.finish()
+    await ended()
+
+
+async def test_a_receiver_waits_for_a_check_that_is_far_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    go = threading.Event()
+
+    def slow(chunks: object, max_bytes: int) -> None:
+        assert go.wait(DEADLINE_SECONDS)
+        raise BadGatewayAnswerError("slow", status=200)
+
+    monkeypatch.setattr("quire.convert.application.answer_check.check_xml", slow)
+    check = AnswerCheck(1 << 30)
+    await check.feed(bytes(BEHIND_MAX_BYTES))
+    waiting = asyncio.create_task(check.feed(b"more"))
+    done, _ = await asyncio.wait([waiting], timeout=0.1)
+    assert not done
+    go.set()
+    with pytest.raises(BadGatewayAnswerError, match="slow"):
+        await asyncio.wait_for(waiting, DEADLINE_SECONDS)
+
+
+async def test_what_is_found_is_told_before_the_answer_ends() -> None:
+    check = AnswerCheck(1 << 30)
+    await check.feed(b"<a></b>")
+    with pytest.raises(BadGatewayAnswerError, match="no XML"):
+        await asyncio.wait_for(fed_for_ever(check), DEADLINE_SECONDS)
+    check.close()
+    await ended()
+
+
+async def test_an_answer_of_nothing_is_refused() -> None:
+    with pytest.raises(BadGatewayAnswerError, match="empty"):
+        await AnswerCheck(100).finish()
+
+
+async def test_a_check_that_nobody_waits_for_ends_by_itself() -> None:
+    check = AnswerCheck(1 << 30)
+    await check.feed(b"<a>")
+    assert checking()
+    check.close()
+    await ended()
+
+
+async def ended() -> None:
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while checking():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.01)
