@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import mimetypes
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -47,7 +48,9 @@ class FolderTemplateStore:
 
     def versions(self, name: str) -> Sequence[str]:
         folder = self._allowed_folder(name)
-        found = [path.name for path in folder.iterdir() if path.is_dir() and VERSION.fullmatch(path.name)]
+        # Looked at with every document, so that a new version counts at once; a scan says what is a folder by itself.
+        with os.scandir(folder) as entries:
+            found = [entry.name for entry in entries if VERSION.fullmatch(entry.name) and entry.is_dir()]
         return sorted(found, key=version_key)
 
     def pack(self, name: str, version: str | None = None) -> TemplatePack:
