@@ -36,10 +36,7 @@ def _is_plain(value: object) -> bool:
         return "." in text and "e" not in text and not text.endswith(".0")
     if kind is dict:
         for key, inner in value.items():  # type: ignore[attr-defined]
-            if type(key) is not str or not key.isascii():
-                return False
-            # Most values are texts; asking for each of them would take half of the time.
-            if type(inner) is not str and not _is_plain(inner):
+            if type(key) is not str or not key.isascii() or not _is_plain(inner):
                 return False
         return True
     return kind is list and all(map(_is_plain, value))  # type: ignore[call-overload]

@@ -54,7 +54,7 @@ def build_http_app(
         middleware=_middlewares(settings, authenticator, open_routes, body_limits, outage_codes),
     )
     install_exception_handlers(app)
-    for router in (*routers, *opened):
+    for router in (*opened, *routers):
         _refuse_lax_routes(router)
         # As one flat list: an included router is searched twice a request, and more slowly.
         app.routes.extend(router.routes)

@@ -39,12 +39,15 @@ class ManifestFile(BaseModel):
 class FolderTemplateStore:
     def __init__(self, roots: Sequence[Path], allowlist: Sequence[str]) -> None:
         """Later roots win: a user's pack stands before a shipped one of the same name."""
-        self._roots = list(reversed(roots))
-        self._allowlist = sorted(set(allowlist))
+        self._places = {
+            name: [root / name for root in reversed(roots)]
+            for name in sorted(set(allowlist))
+            if NAME.fullmatch(name)
+        }
         self._packs: dict[tuple[str, str], TemplatePack] = {}
 
     def names(self) -> Sequence[str]:
-        return [name for name in self._allowlist if self._folder(name) is not None]
+        return [name for name in self._places if self._folder(name) is not None]
 
     def versions(self, name: str) -> Sequence[str]:
         folder = self._allowed_folder(name)
@@ -63,15 +66,13 @@ class FolderTemplateStore:
         return self._packs[name, chosen]
 
     def _allowed_folder(self, name: str) -> Path:
-        folder = self._folder(name) if name in self._allowlist else None
+        folder = self._folder(name)
         if folder is None:
             raise TemplateError(f"template {name[:80]!r} is not on the allowlist")
         return folder
 
     def _folder(self, name: str) -> Path | None:
-        if not NAME.fullmatch(name):
-            return None
-        return next((root / name for root in self._roots if (root / name).is_dir()), None)
+        return next((folder for folder in self._places.get(name, ()) if folder.is_dir()), None)
 
 
 def _read_pack(folder: Path, name: str, version: str) -> TemplatePack:
