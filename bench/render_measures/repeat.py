@@ -1,4 +1,5 @@
-"""The same document asked for again, beside its first render: one caller, an idle worker."""
+"""The same document asked for again, beside its first render: one caller, an idle worker. Once while the caches still
+hold the render that went before, and in a row."""
 
 from __future__ import annotations
 
@@ -10,21 +11,24 @@ from bench.render_field import Field
 from bench.report import Row
 
 BAR = 20.0
+IN_A_ROW = 5
 
 
 async def rows(field: Field) -> list[Row]:
-    first, again = [], []
+    first, at_once, in_a_row = [], [], []
     for _ in range(field.scale.repeats):
         payload = field.invoices.next_payload()
         first.append(await _first(field, payload))
-        again.append(await _again(field, payload))
+        at_once.append(await _again(field, payload))
+        in_a_row += [await _again(field, payload) for _ in range(IN_A_ROW)]
+    return [_row("right after the render", at_once, first), _row("in a row", in_a_row, first)]
+
+
+def _row(when: str, again: list[float], first: list[float]) -> Row:
     rates = 1 / statistics.median(again), 1 / statistics.median(first)
     note = f"{1000 / rates[0]:.3g} ms against {1000 / rates[1]:.3g} ms"
-    return [
-        Row(
-            "repeats/s of one caller, POST to download", rates[0], "first renders/s", rates[1], BAR, note=note
-        )
-    ]
+    name = f"repeats/s of one caller, POST to download, {when}"
+    return Row(name, rates[0], "first renders/s", rates[1], BAR, note=note)
 
 
 async def _first(field: Field, payload: Payload) -> float:

@@ -65,6 +65,19 @@ def test_newest_version_goes_by_number_and_any_other_by_name(tmp_path: Path) -> 
             packs.pack("note", version)
 
 
+def test_a_version_that_comes_or_goes_on_disk_is_seen_with_the_next_document(tmp_path: Path) -> None:
+    first = write_pack(tmp_path, version="1.0")
+    packs = store(tmp_path)
+    assert packs.pack("note").version == "1.0"
+    second = write_pack(tmp_path, version="2.0")
+    assert packs.pack("note").version == "2.0"
+    second.rename(tmp_path / "note" / "draft")
+    assert packs.pack("note").version == "1.0"
+    first.rename(tmp_path / "note" / "old")
+    with pytest.raises(TemplateError):
+        packs.pack("note", "1.0")
+
+
 def test_own_pack_stands_before_a_shipped_one_of_its_name(tmp_path: Path) -> None:
     write_pack(tmp_path / "shipped", template_html="shipped")
     write_pack(tmp_path / "own", template_html="own")

@@ -78,6 +78,8 @@ def server_config(app: FastAPI) -> uvicorn.Config:
         log_config=None,
         access_log=False,
         server_header=False,
+        # Nothing here asks where a caller is or by which scheme it came.
+        proxy_headers=False,
         timeout_graceful_shutdown=DRAIN_SECONDS,
     )
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 
 from quire.render.domain.render_options import RenderOptions
 
-_DEFAULTS = asdict(RenderOptions())
+_OPTIONS = {each.name: each.default for each in fields(RenderOptions)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,11 @@ class RenderJob:
     """Raw HTML instead of a template, for principals that may."""
 
     def to_payload(self) -> dict[str, object]:
-        # Not `asdict`: it would copy all of the data.
-        payload = {each.name: getattr(self, each.name) for each in fields(self)}
-        payload["options"] = {k: v for k, v in asdict(self.options).items() if v is not _DEFAULTS[k]}
-        return {key: value for key, value in payload.items() if value is not None}
+        """Not `asdict`: it would copy all of the data."""
+        payload = {name: getattr(self, name) for name in self.__slots__}
+        chosen = ((name, getattr(self.options, name)) for name in _OPTIONS)
+        payload["options"] = {name: value for name, value in chosen if value is not _OPTIONS[name]}
+        return {name: value for name, value in payload.items() if value is not None}
 
     @classmethod
     def from_payload(cls, payload: Mapping[str, object]) -> RenderJob:

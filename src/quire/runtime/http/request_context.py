@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import structlog
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from quire.kernel import InvalidInputError, new_uuid7
@@ -33,9 +33,8 @@ class RequestContext:
 
             async def name(message: Message) -> None:
                 if message["type"] == "http.response.start":
-                    out = MutableHeaders(scope=message)
-                    out["X-Request-Id"] = request_id
-                    out["traceparent"] = span.traceparent
+                    names = (b"x-request-id", request_id), (b"traceparent", span.traceparent)
+                    message["headers"] = [*message["headers"], *((key, text.encode()) for key, text in names)]
                     span.set_attribute("http.response.status_code", message["status"])
                 await send(message)
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-DEFAULTS = {
-    "X-Content-Type-Options": "nosniff",
-    "Cache-Control": "no-store",
-    "Referrer-Policy": "no-referrer",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
-    "X-Frame-Options": "DENY",
-}
+# As they go to the server: names in small letters.
+DEFAULTS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"cache-control", b"no-store"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'; sandbox"),
+    (b"x-frame-options", b"DENY"),
+)
 
 
 class SecurityHeaders:
@@ -21,9 +21,9 @@ class SecurityHeaders:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def guard(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in DEFAULTS.items():
-                    headers.setdefault(name, value)
+                chosen = {name for name, _ in message["headers"]}
+                left = [header for header in DEFAULTS if header[0] not in chosen]
+                message["headers"] = [*message["headers"], *left]
             await send(message)
 
         await self._app(scope, receive, guard if scope["type"] == "http" else send)

@@ -7,16 +7,24 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 from fastapi import Request
 from fastapi.routing import APIRoute
 from starlette.responses import Response
+from starlette.routing import Match
+from starlette.types import Scope
 
 from quire.kernel import InvalidInputError
 
 DEEPEST = 64
+
+# Only an escape brings in what cannot be stored: the decoders refuse it as it is. The `\u00e4` that many clients
+# write for every letter beyond ASCII is none of them.
+_SUSPICIOUS_ESCAPE = re.compile(rb"\\u(?:0000|[dD][89a-fA-F])")
+_NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def parse_json(body: bytes) -> Any:
@@ -43,7 +51,19 @@ class StrictRequest(Request):
 
 
 class StrictRoute(APIRoute):
-    """The route class of every router of the API: `APIRouter(route_class=StrictRoute)`."""
+    """The route class of every router of the API: `APIRouter(route_class=StrictRoute)`. Its operation is named after
+    the function: generated clients get `create_token`, not `create_token_tokens_post`."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        options["operation_id"] = options.get("operation_id") or options.get("name") or endpoint.__name__
+        super().__init__(path, endpoint, **options)
+        self._stem = self.path.partition("{")[0]
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """Nearly all routes are told apart by how their paths begin, at a fifth of what their pattern costs."""
+        if not scope["path"].startswith(self._stem):
+            return Match.NONE, {}
+        return super().matches(scope)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -56,7 +76,7 @@ class StrictRoute(APIRoute):
 
 def _check(body: bytes, value: Any) -> None:
     """The walk is skipped for bodies that cannot hold anything to find, which is nearly all of them."""
-    if body.count(b"{") + body.count(b"[") > DEEPEST or b"\\u" in body:
+    if body.count(b"{") + body.count(b"[") > DEEPEST or _SUSPICIOUS_ESCAPE.search(body):
         _walk(value)
 
 
@@ -79,7 +99,7 @@ def _walk(root: Any) -> None:
 
 
 def _check_text(text: str) -> None:
-    if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):
+    if _NOT_STORABLE.search(text):
         raise InvalidInputError("text holds a NUL or half a surrogate pair", code="TEXT_NOT_STORABLE")
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from urllib.parse import quote
 
 # attr-char of RFC 5987 beyond letters and digits; quote() itself keeps _.-~
 _ATTR_CHARS = "!#$&+^`|"
 
 
+@lru_cache(maxsize=1024)
 def attachment(filename: str | None) -> str:
     """Always an attachment: stored bytes are never shown as a page of ours."""
     if filename is None:

@@ -100,14 +100,19 @@ class DiskTree:
 
     @contextlib.contextmanager
     def _directory(self, segments: Sequence[str], *, create: bool = False) -> Iterator[int]:
-        with contextlib.ExitStack() as held:
-            descriptor = held.enter_context(_opened(_ready(self._objects)))
+        descriptor = _ready(self._objects)
+        try:
             for segment in segments:
                 if create:
                     _make_directory(descriptor, segment)
-                below = os.open(segment, _DIRECTORY | os.O_NOFOLLOW, dir_fd=descriptor)
-                descriptor = held.enter_context(_opened(below))
+                above, descriptor = (
+                    descriptor,
+                    os.open(segment, _DIRECTORY | os.O_NOFOLLOW, dir_fd=descriptor),
+                )
+                os.close(above)
             yield descriptor
+        finally:
+            os.close(descriptor)
 
 
 def _walk(directory: int, base: str, prefix: str, after: str) -> Iterator[ListedObject]:

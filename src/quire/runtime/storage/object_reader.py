@@ -30,7 +30,7 @@ class ObjectReader:
 
     def read(self, offset: int, size_bytes: int) -> bytes:
         """Exactly `size_bytes`, which the caller knows to be there from `stat`."""
-        data = bytearray()
+        data = b""
         with self._lock, disk_errors():
             # One pread gives 2 GB at most, and may give less than asked for.
             while len(data) < size_bytes:
@@ -38,7 +38,7 @@ class ObjectReader:
                 if not piece:
                     raise StorageCorruptError("the object became shorter while it was read")
                 data += piece
-        return bytes(data)
+        return data
 
     def close(self) -> None:
         with self._lock:

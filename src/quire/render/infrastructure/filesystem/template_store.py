@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import mimetypes
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -39,16 +40,21 @@ class ManifestFile(BaseModel):
 class FolderTemplateStore:
     def __init__(self, roots: Sequence[Path], allowlist: Sequence[str]) -> None:
         """Later roots win: a user's pack stands before a shipped one of the same name."""
-        self._roots = list(reversed(roots))
-        self._allowlist = sorted(set(allowlist))
+        self._places = {
+            name: [root / name for root in reversed(roots)]
+            for name in sorted(set(allowlist))
+            if NAME.fullmatch(name)
+        }
         self._packs: dict[tuple[str, str], TemplatePack] = {}
 
     def names(self) -> Sequence[str]:
-        return [name for name in self._allowlist if self._folder(name) is not None]
+        return [name for name in self._places if self._folder(name) is not None]
 
     def versions(self, name: str) -> Sequence[str]:
         folder = self._allowed_folder(name)
-        found = [path.name for path in folder.iterdir() if path.is_dir() and VERSION.fullmatch(path.name)]
+        # Looked at with every document, so that a new version counts at once; a scan says what is a folder by itself.
+        with os.scandir(folder) as entries:
+            found = [entry.name for entry in entries if VERSION.fullmatch(entry.name) and entry.is_dir()]
         return sorted(found, key=version_key)
 
     def pack(self, name: str, version: str | None = None) -> TemplatePack:
@@ -63,15 +69,13 @@ class FolderTemplateStore:
         return self._packs[name, chosen]
 
     def _allowed_folder(self, name: str) -> Path:
-        folder = self._folder(name) if name in self._allowlist else None
+        folder = self._folder(name)
         if folder is None:
             raise TemplateError(f"no template {name[:80]!r}; {there_is(self.names(), name)}")
         return folder
 
     def _folder(self, name: str) -> Path | None:
-        if not NAME.fullmatch(name):
-            return None
-        return next((root / name for root in self._roots if (root / name).is_dir()), None)
+        return next((folder for folder in self._places.get(name, ()) if folder.is_dir()), None)
 
 
 def _read_pack(folder: Path, name: str, version: str) -> TemplatePack:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fastapi import APIRouter, Response
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.responses import HTMLResponse
 
 from quire.jobs import Receipt
 from quire.kernel import UnavailableError
@@ -39,9 +39,9 @@ def add_asking(router: APIRouter, desk: PdfDesk) -> None:
 
 
 def _receipt_answer(receipt: Receipt) -> Response:
-    body = PdfReceipt(job_id=receipt.job_id, status=receipt.state).model_dump(mode="json")
+    body = PdfReceipt(job_id=receipt.job_id, status=receipt.state).model_dump_json()
     status = 202 if receipt.outcome == "created" else 200
-    return JSONResponse(body, status, {"Location": f"/pdf/jobs/{receipt.job_id}"})
+    return Response(body, status, {"Location": f"/pdf/jobs/{receipt.job_id}"}, "application/json")
 
 
 async def _without_renderer(

@@ -7,11 +7,11 @@ from fastapi import APIRouter
 from quire.render.domain.errors import TemplateError, TemplateNotFoundError
 from quire.render.ports.v1.template_store import TemplateStore
 from quire.render.presentation.schemas.pdf import TemplateDetailView, TemplateView, template_view
-from quire.runtime.http import CurrentPrincipal
+from quire.runtime.http import CurrentPrincipal, StrictRoute
 
 
 def template_routes(templates: TemplateStore) -> APIRouter:
-    router = APIRouter(prefix="/pdf/templates", tags=["pdf"])
+    router = APIRouter(prefix="/pdf/templates", tags=["pdf"], route_class=StrictRoute)
 
     @router.get("")
     async def list_templates(caller: CurrentPrincipal) -> list[TemplateView]:

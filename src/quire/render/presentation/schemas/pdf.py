@@ -20,7 +20,8 @@ Wait = Annotated[float, Query(ge=0, le=30, description="Seconds to wait for the 
 
 
 class OptionsIn(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    # Frozen: a default that can change is copied for every request.
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     paper: Annotated[str, Field(max_length=20)] | None = None
     landscape: bool | None = None
