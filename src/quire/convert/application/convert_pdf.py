@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, aclosing
+from contextlib import AsyncExitStack, aclosing, closing
 from dataclasses import dataclass
 
-from quire.convert.application.answer_receiver import AnswerReceiver
+from quire.convert.application.answer_check import AnswerCheck
 from quire.convert.application.step_log import Step, log_step
 from quire.convert.domain.conversion import Conversion
 from quire.convert.domain.gateway_errors import (
@@ -102,11 +102,15 @@ async def _checked(
 ) -> AsyncGenerator[bytes, None]:
     """The end is told when all of it is checked, so that nothing else is ever kept."""
     started = time.monotonic()
-    async with aclosing(AnswerReceiver(answer, parts.max_result_bytes).chunks()) as chunks:
-        async for chunk in chunks:
-            if draft is not None:
-                await draft.write(chunk)
-            yield chunk
+    check = AnswerCheck(parts.max_result_bytes)
+    async with aclosing(answer):
+        with closing(check):
+            async for chunk in answer:
+                await check.feed(chunk)
+                if draft is not None:
+                    await draft.write(chunk)
+                yield chunk
+            await check.finish()
     _log(context, "gateway_ok", started, 200)
 
 
