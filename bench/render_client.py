@@ -30,7 +30,15 @@ class RenderClient:
         self._session = session
 
     async def document(self, payload: Payload) -> bytes:
-        return await self.download(await self.post(payload), wait="30")
+        """In one call: the answer to the POST is the document."""
+        headers, wait = {"Accept": "application/pdf"}, {"wait": "30"}
+        async with self._session.post(
+            "/pdf/jobs", data=json.dumps(payload), headers=headers, params=wait
+        ) as answer:
+            data = await answer.read()
+        if not data.startswith(b"%PDF"):
+            raise RuntimeError(f"POST /pdf/jobs answered {answer.status}: {data[:300]!r}")
+        return data
 
     async def post(self, payload: Payload) -> str:
         async with self._session.post("/pdf/jobs", data=json.dumps(payload)) as answer:
@@ -49,13 +57,6 @@ class RenderClient:
             if job["finished_at"] is not None:
                 raise RuntimeError(f"the document failed: {job}")
         raise RuntimeError(f"no document within {DOCUMENT_SECONDS:g} s")
-
-    async def download(self, job_id: str, wait: str = "0") -> bytes:
-        async with self._session.get(f"/pdf/jobs/{job_id}/download", params={"wait": wait}) as answer:
-            data = await answer.read()
-        if not data.startswith(b"%PDF"):
-            raise RuntimeError(f"the download answered {answer.status}, not a PDF")
-        return data
 
 
 @asynccontextmanager

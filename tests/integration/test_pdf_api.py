@@ -132,6 +132,21 @@ def test_unfinished_document_is_not_there_yet_and_a_deleted_one_never_will_be(
     assert ann.get(f"/pdf/jobs/{job_id}").json()["download_url"] is None
 
 
+def test_document_comes_in_the_answer_to_who_asks_for_a_pdf(ann: httpx.Client, admin: httpx.Client) -> None:
+    as_pdf = {"Accept": "text/html;q=0.1, application/pdf"}
+    first = ann.post("/pdf/jobs", json=document("in one call"), headers=as_pdf)
+    assert (first.status_code, first.headers["Content-Type"]) == (200, "application/pdf")
+    job = ann.get(first.headers["Location"]).json()
+    assert hashlib.sha256(first.content).hexdigest() == job["sha256"]
+    again = ann.post("/pdf/jobs", json=document("in one call"), headers=as_pdf)
+    assert (again.content, again.headers["Location"]) == (first.content, first.headers["Location"])
+    with held_queue(admin):
+        late = ann.post("/pdf/jobs", json=document("late"), headers=as_pdf, params={"wait": 0})
+        assert (late.status_code, late.json()["status"]) == (202, "queued")
+        assert ann.delete(late.headers["Location"]).json()["status"] == "cancelled"
+        assert late.headers["Retry-After"]
+
+
 def test_download_may_wait_for_its_document(ann: httpx.Client) -> None:
     answer = ann.get(f"/pdf/jobs/{submit(ann, document('waited for'))}/download", params={"wait": 30})
     assert (answer.status_code, answer.content[:4]) == (200, b"%PDF")

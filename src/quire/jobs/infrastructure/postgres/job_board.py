@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
 import asyncpg
@@ -20,12 +21,17 @@ SQL = load("jobs.sql")
 ARTIFACTS = load("artifacts.sql")
 WORKERS = load("workers.sql")
 INTEGRATIONS = load("integrations.sql")
+# Beside its key, which the job has, too.
+ARTIFACT_COLUMNS = ("artifact_job_id", "content_type", "filename", "size_bytes", "sha256")
 DEPTH_LIMIT = 100_000
 DEPENDANT_KEEP_SECONDS = 10 * 86400.0
 
 
 def job_of(row: asyncpg.Record) -> Job:
-    values = dict(row)
+    return _job(dict(row))
+
+
+def _job(values: dict[str, Any]) -> Job:
     values["state"] = JobState(values["state"])
     return Job(**values)
 
@@ -60,8 +66,13 @@ class PostgresJobBoard:
 
     async def outcome(self, job_id: UUID, sight: Sight) -> JobDetail | None:
         async with self._database.acquire() as connection:
-            job = await self._get(connection, job_id, sight)
-            return JobDetail(job, [], [], await self._artifact(connection, job)) if job else None
+            row = await connection.fetchrow(SQL["get_outcome"], job_id, sight.tenant_id, sight.principal_id)
+        if row is None:
+            return None
+        values = dict(row)
+        about = [values.pop(name) for name in ARTIFACT_COLUMNS]
+        artifact = Artifact(values["artifact_key"], *about) if about[0] else None
+        return JobDetail(_job(values), [], [], artifact)
 
     async def _pause(self, connection: Connection, job: Job) -> QueuePause | None:
         if job.state not in (JobState.WAITING, JobState.QUEUED):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Response
 from fastapi.responses import HTMLResponse
 
 from quire.jobs import Receipt
@@ -10,10 +12,12 @@ from quire.kernel import UnavailableError
 from quire.render.application.create_pdf_job import create_pdf_job
 from quire.render.application.preview_html import preview_html
 from quire.render.presentation.routes.desk import PdfDesk
-from quire.render.presentation.schemas.pdf import PdfReceipt, PdfRequest
+from quire.render.presentation.routes.fetching import document_answer
+from quire.render.presentation.schemas.pdf import PdfReceipt, PdfRequest, Wait
 from quire.runtime.auth import Principal
 from quire.runtime.http import CurrentPrincipal
 
+PDF = "application/pdf"
 UNAVAILABLE = "PDF_RENDER_UNAVAILABLE"
 # What a preview or a fallback may do in the reader's browser: show itself.
 INERT = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; sandbox"
@@ -21,16 +25,37 @@ INERT = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src 
 
 def add_asking(router: APIRouter, desk: PdfDesk) -> None:
     @router.post(
-        "/jobs", status_code=202, responses={200: {"model": PdfReceipt, "description": "It exists."}}
+        "/jobs",
+        status_code=202,
+        responses={
+            200: {
+                "description": "It exists; or the document itself.",
+                "content": {
+                    "application/json": {"schema": {"$ref": "#/components/schemas/PdfReceipt"}},
+                    PDF: {"schema": {"type": "string", "format": "binary"}},
+                },
+            }
+        },
     )
-    async def create_pdf(caller: CurrentPrincipal, document: PdfRequest) -> Response:
+    async def create_pdf(
+        caller: CurrentPrincipal,
+        document: PdfRequest,
+        wait: Wait = 30,
+        accept: Annotated[str, Header(max_length=1000, include_in_schema=False)] = "*/*",
+    ) -> Response:
         """202 for a new job, 200 for one that makes the same document. While no renderer lives: 503, or the HTML
-        with `X-Pdf-Fallback: html` where that is configured."""
+        with `X-Pdf-Fallback: html` where that is configured. With `Accept: application/pdf` the answer is the
+        document, as from its download, if it is done within `wait`; `Location` names the job either way."""
         try:
-            return _receipt_answer(await create_pdf_job(desk.render, caller, document.wanted()))
+            receipt = await create_pdf_job(desk.render, caller, document.wanted())
         except UnavailableError as error:
             # The database, the broker, the storage or every renderer: to the caller it is all one.
             return await _without_renderer(desk, caller, document, error)
+        if not _names_pdf(accept):
+            return _receipt_answer(receipt)
+        answer = await document_answer(desk, caller, str(receipt.job_id), wait)
+        answer.headers["Location"] = _location(receipt)
+        return answer
 
     @router.post("/preview", response_class=HTMLResponse)
     async def preview_pdf(caller: CurrentPrincipal, document: PdfRequest) -> Response:
@@ -41,7 +66,16 @@ def add_asking(router: APIRouter, desk: PdfDesk) -> None:
 def _receipt_answer(receipt: Receipt) -> Response:
     body = PdfReceipt(job_id=receipt.job_id, status=receipt.state).model_dump_json()
     status = 202 if receipt.outcome == "created" else 200
-    return Response(body, status, {"Location": f"/pdf/jobs/{receipt.job_id}"}, "application/json")
+    return Response(body, status, {"Location": _location(receipt)}, "application/json")
+
+
+def _location(receipt: Receipt) -> str:
+    return f"/pdf/jobs/{receipt.job_id}"
+
+
+def _names_pdf(accept: str) -> bool:
+    """By name: who takes anything gets the receipt."""
+    return any(kind.partition(";")[0].strip().lower() == PDF for kind in accept.split(","))
 
 
 async def _without_renderer(

@@ -12,6 +12,7 @@ from quire.kernel import ConflictError, GoneError
 from quire.render.application.verify_pdf import verify_pdf
 from quire.render.presentation.routes.desk import PdfDesk
 from quire.render.presentation.schemas.pdf import PdfReceipt, PdfVerification, Wait, pdf_job_view
+from quire.runtime.auth import Principal
 from quire.runtime.http import CurrentPrincipal
 from quire.runtime.http.object_answer import Download, object_answer
 from quire.runtime.storage import StorageNotFoundError
@@ -28,13 +29,7 @@ def add_fetching(router: APIRouter, desk: PdfDesk) -> None:
     ) -> Response:
         """202 with Retry-After while it is not done, 409 when it failed, 410 when it has expired. With `wait` the
         answer comes as soon as the document is done."""
-        detail = await desk.find(caller, job_id, wait)
-        if detail.artifact is None:
-            return _without_pdf(detail)
-        try:
-            return await object_answer(desk.storage, _download(detail.artifact), range_, if_none_match)
-        except StorageNotFoundError:
-            raise GoneError("the document is gone from storage", code="PDF_EXPIRED") from None
+        return await document_answer(desk, caller, job_id, wait, range_, if_none_match)
 
     @router.get("/verify")
     async def verify_document(
@@ -45,6 +40,23 @@ def add_fetching(router: APIRouter, desk: PdfDesk) -> None:
         """Whether bytes with this hash are what was rendered: for that job, or for any that the caller sees."""
         genuine, detail = await verify_pdf(desk.board, caller, sha256, job_id)
         return PdfVerification(sha256=sha256, genuine=genuine, job=pdf_job_view(detail) if detail else None)
+
+
+async def document_answer(
+    desk: PdfDesk,
+    caller: Principal,
+    job_id: str,
+    wait_seconds: float,
+    range_: str | None = None,
+    if_none_match: str | None = None,
+) -> Response:
+    detail = await desk.find(caller, job_id, wait_seconds)
+    if detail.artifact is None:
+        return _without_pdf(detail)
+    try:
+        return await object_answer(desk.storage, _download(detail.artifact), range_, if_none_match)
+    except StorageNotFoundError:
+        raise GoneError("the document is gone from storage", code="PDF_EXPIRED") from None
 
 
 def _download(file: Artifact) -> Download:
