@@ -82,7 +82,7 @@ def _shown(request: Request, item: dict[str, Any]) -> dict[str, str]:
     location = item["loc"]
     return {
         "path": ".".join(map(str, location))[:PATH_LENGTH],
-        "message": _message(request, str(item["type"]), location) or str(item["msg"]),
+        "message": _message(request, str(item.get("type", "")), location) or str(item["msg"]),
     }
 
 

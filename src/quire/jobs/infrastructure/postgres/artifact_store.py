@@ -46,15 +46,15 @@ class StoredArtifacts:
     ) -> Artifact:
         key = _key(lease, folder, filename)
         await self._begin(worker_id, lease, key, content_type, filename)
-        digest = hashlib.sha256()
         try:
             # A cancel reaches the storage, which drops what it has: unlike one block, a stream may last.
-            stored = await self._storage.put_stream(key, _hashed(chunks, digest), content_type=content_type)
+            stored = await self._storage.put_stream(key, chunks, content_type=content_type)
         except BaseException:
             with contextlib.suppress(QuireError):
                 await self.discard_unpublished(key)
             raise
-        return Artifact(key, lease.job_id, content_type, filename, stored.size_bytes, digest.hexdigest())
+        assert stored.sha256 is not None  # known wherever the bytes passed through
+        return Artifact(key, lease.job_id, content_type, filename, stored.size_bytes, stored.sha256)
 
     async def _begin(self, worker_id: UUID, lease: Lease, key: str, content_type: str, filename: str) -> None:
         async with self._database.acquire() as connection:
@@ -95,9 +95,3 @@ def _key(lease: Lease, folder: str, filename: str) -> str:
     """The fence in the name keeps a zombie's bytes apart from those of the attempt that counts."""
     suffix = filename.rsplit(".", 1)[-1] if "." in filename else "bin"
     return f"{folder}/{lease.job_id}/{time.time_ns() // 1_000_000}-{lease.fence}.{suffix}"
-
-
-async def _hashed(chunks: AsyncIterator[bytes], digest: hashlib._Hash) -> AsyncIterator[bytes]:
-    async for chunk in chunks:
-        digest.update(chunk)
-        yield chunk
