@@ -18,7 +18,7 @@ import yaml
 from tests.contract.s3_server import S3Server, start_s3_server
 from tests.fault.auditor import Auditor, all_ended, stored_keys
 from tests.fault.load import Enqueuer, engine_door, enqueue
-from tests.fault.processes import WorkerYard, holds
+from tests.fault.processes import WorkerYard, running_under
 from tests.fault.records import each_reaches
 from tests.fault.site import Site
 from tests.fault.waiting import eventually
@@ -134,23 +134,39 @@ async def test_document_is_printed_into_the_bucket_and_fetched_from_it_by_a_pres
     await Auditor(engine, None, [UUID(job_id)]).report()
 
 
+def long_requests(round_number: int) -> list[JobRequest]:
+    """So that each kill hits something: the others last a tenth of a second."""
+    return [JobRequest("jobs.store", {"text": f"long {round_number}.{n}", "seconds": 1.0}) for n in range(16)]
+
+
+async def holds_one_of(engine: Engine, worker_id: UUID, job_ids: list[UUID]) -> None:
+    async def probe() -> bool:
+        return not set(job_ids).isdisjoint(await running_under(engine, worker_id))
+
+    await eventually(probe, "a long job of the worker")
+
+
 async def test_every_artifact_is_in_the_bucket_once_while_workers_are_killed(
     site: Site, engine: Engine, yard: WorkerYard, bucket_server: S3Server
 ) -> None:
     workers = [yard.start(WORKER_CONCURRENCY=8) for _ in range(2)]
+    long: list[UUID] = []
     with Enqueuer(engine_door(site), batch=10, pause_seconds=0.3) as client:
         for kill in range(KILLS):
             victim = workers[kill % 2]
-            await holds(engine, await victim.started(), 1)
+            victim_id = await victim.started()
+            long += await enqueue(engine, *long_requests(kill))
+            await holds_one_of(engine, victim_id, long)
             # A random moment of its work, not the one just after a claim.
             await asyncio.sleep(random.uniform(0, 0.2))
             victim.kill()
             workers[kill % 2] = yard.start(WORKER_CONCURRENCY=8)
         await client.reaches(JOBS)
     await all_ended(engine)
-    report = await Auditor(engine, None, client.accepted).report()
-    print(f"{len(client.accepted)} jobs, {report.reclaims} reclaims")
-    assert report.states == {"succeeded": len(client.accepted)}, report.errors
+    accepted = client.accepted + long
+    report = await Auditor(engine, None, accepted).report()
+    print(f"{len(accepted)} jobs, {report.reclaims} reclaims")
+    assert report.states == {"succeeded": len(accepted)}, report.errors
     assert report.reclaims > 0
     assert await unfinished_uploads(bucket_server) == []
 
