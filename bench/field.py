@@ -20,6 +20,8 @@ class Scale:
     finished_rows: int
     lease_seconds: float
     soak_seconds: float
+    """Whether peers that no bar is about run beside, where a round is long."""
+    all_peers: bool = True
 
 
 FULL = Scale(
@@ -36,12 +38,13 @@ FULL = Scale(
 QUICK = Scale(
     rounds=1,
     jobs=2_000,
-    window_seconds=1.0,
+    window_seconds=0.8,
     enqueues=100,
-    samples=20,
+    samples=10,
     finished_rows=20_000,
     lease_seconds=1.0,
-    soak_seconds=1.5,
+    soak_seconds=1.0,
+    all_peers=False,
 )
 
 

@@ -27,6 +27,8 @@ MEASURES: dict[str, Callable[[Field], list[Row]]] = {
     "soak": soak.rows,
 }
 PEERS = [one.name for one in CONTESTANTS if one.name != OURS]
+# The ones that bars are about; a minute has no room for all.
+QUICK_PEERS = ["procrastinate", "PgQueuer", "Dramatiq/Redis"]
 
 
 def measured(name: str, field: Field) -> list[Row]:
@@ -43,10 +45,12 @@ def scale_of(arguments: argparse.Namespace) -> Scale:
 
 def parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="less work, one round, under a minute")
+    parser.add_argument(
+        "--quick", action="store_true", help="less work, one round, three peers, under a minute"
+    )
     parser.add_argument("--only", nargs="+", choices=list(MEASURES), default=list(MEASURES))
     parser.add_argument("--rounds", type=int, help="instead of the scale's own")
-    parser.add_argument("--peers", nargs="+", choices=PEERS, default=PEERS, help="beside which ones")
+    parser.add_argument("--peers", nargs="+", choices=PEERS, help="beside which ones")
     parser.add_argument("--no-tuning", action="store_true", help="take the settings that were best before")
     return parser.parse_args()
 
@@ -55,7 +59,8 @@ def main() -> None:
     arguments = parsed()
     end_on_sigterm()
     with postgres() as postgres_dsn, redis() as redis_url:
-        chosen = [one for one in CONTESTANTS if one.name in (OURS, *arguments.peers)]
+        peers = arguments.peers or (QUICK_PEERS if arguments.quick else PEERS)
+        chosen = [one for one in CONTESTANTS if one.name in (OURS, *peers)]
         field = Field(Arena(postgres_dsn, redis_url), chosen, scale_of(arguments))
         if not (arguments.quick or arguments.no_tuning):
             field = throughput.tuned(field)

@@ -44,6 +44,8 @@ def rows(field: Field) -> list[Row]:
 
 def recoverers(field: Field) -> list[Contestant]:
     """Dramatiq needs a thread a job to have them all running; ours and PgQueuer have slots enough."""
+    if not field.scale.all_peers:
+        return field.named(OURS)
     threaded = [one.with_options(threads=JOBS) for one in field.named("Dramatiq/Redis")]
     return [*field.named(OURS, "PgQueuer"), *threaded]
 

@@ -40,7 +40,8 @@ FIGURES: dict[str, tuple[Callable[[Soak], float], bool]] = {
 
 def rows(field: Field) -> list[Row]:
     arena, seconds = field.arena, field.scale.soak_seconds
-    found = {one.name: soak(arena, one, JOBS_PER_SECOND, seconds) for one in field.named(OURS, *PEERS)}
+    peers = PEERS if field.scale.all_peers else PEERS[:1]
+    found = {one.name: soak(arena, one, JOBS_PER_SECOND, seconds) for one in field.named(OURS, *peers)}
     return [
         Row(
             f"soak {measure}",
