@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -11,7 +12,7 @@ from typing import Never
 from jsonschema_rs import Draft202012Validator
 
 from quire.jobs import Intake, JobRequest, Receipt, enqueue_jobs
-from quire.kernel import ForbiddenError, canonical_json, there_is
+from quire.kernel import ForbiddenError, there_is
 from quire.render.domain.errors import PayloadTooLargeError, TemplateError
 from quire.render.domain.job_payload import RenderJob
 from quire.render.domain.render_options import PAPERS, RenderOptions
@@ -59,7 +60,7 @@ async def create_pdf_job(desk: RenderDesk, caller: Principal, request: DocumentR
 
 def resolve_document(desk: RenderDesk, caller: Principal, request: DocumentRequest) -> RenderJob:
     """The template's exact version and content become part of the work's identity."""
-    size = len(canonical_json(dict(request.payload)))
+    size = _json_bytes(request.payload)
     if size > desk.max_payload_bytes:
         raise PayloadTooLargeError(f"{size} bytes; a document takes at most {desk.max_payload_bytes}")
     if request.options.paper is not None and request.options.paper not in PAPERS:
@@ -74,6 +75,11 @@ def resolve_document(desk: RenderDesk, caller: Principal, request: DocumentReque
     return RenderJob(
         pack.name, pack.version, pack.content_hash, desk.fingerprint, request.payload, request.options
     )
+
+
+def _json_bytes(payload: Mapping[str, object]) -> int:
+    """Without blanks. Whether it can be written exactly is asked when its key is made."""
+    return len(json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode(errors="surrogatepass"))
 
 
 def _raw_document(desk: RenderDesk, caller: Principal, request: DocumentRequest) -> RenderJob:

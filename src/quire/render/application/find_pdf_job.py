@@ -10,11 +10,13 @@ from quire.render.application.create_pdf_job import KIND
 from quire.runtime.auth import PLATFORM_SCOPE, Principal
 
 
-async def find_pdf_job(board: JobBoard, caller: Principal, job_id: str) -> JobDetail:
+async def find_pdf_job(
+    board: JobBoard, caller: Principal, job_id: str, *, with_payload: bool = True
+) -> JobDetail:
     """404 for an unknown, malformed or foreign tenant's id; 403 for a neighbour's document."""
     tenant = None if caller.has_scope(PLATFORM_SCOPE) else caller.tenant_id
     try:
-        detail = await board.outcome(UUID(job_id), Sight(tenant))
+        detail = await board.outcome(UUID(job_id), Sight(tenant), with_payload=with_payload)
     except ValueError:
         detail = None
     if detail is None or detail.job.kind != KIND:

@@ -64,9 +64,11 @@ class PostgresJobBoard:
             pause = await self._pause(connection, job)
         return JobDetail(job, events, depends_on, artifact, pause)
 
-    async def outcome(self, job_id: UUID, sight: Sight) -> JobDetail | None:
+    async def outcome(self, job_id: UUID, sight: Sight, *, with_payload: bool = True) -> JobDetail | None:
         async with self._database.acquire() as connection:
-            row = await connection.fetchrow(SQL["get_outcome"], job_id, sight.tenant_id, sight.principal_id)
+            row = await connection.fetchrow(
+                SQL["get_outcome"], job_id, sight.tenant_id, sight.principal_id, with_payload
+            )
         if row is None:
             return None
         values = dict(row)

@@ -27,8 +27,9 @@ class JobBoard(Protocol):
 
     async def detail(self, job_id: UUID, sight: Sight) -> JobDetail | None: ...
 
-    async def outcome(self, job_id: UUID, sight: Sight) -> JobDetail | None:
-        """The same without history and dependencies: for callers who wait for what a job makes, and ask often."""
+    async def outcome(self, job_id: UUID, sight: Sight, *, with_payload: bool = True) -> JobDetail | None:
+        """The same without history and dependencies, and its payload None unless wanted: for callers who wait for what
+        a job makes, and ask often."""
         ...
 
     async def list_jobs(self, wanted: JobFilter) -> list[Job]: ...

@@ -23,10 +23,12 @@ class PdfDesk:
     builder: HtmlBuilder
     failsafe: Literal["strict", "degrade"]
 
-    async def find(self, caller: Principal, job_id: str, wait_seconds: float = 0) -> JobDetail:
+    async def find(
+        self, caller: Principal, job_id: str, wait_seconds: float = 0, *, with_payload: bool = True
+    ) -> JobDetail:
         """As it is when it ends, or after `wait_seconds`. Who may not have it does not wait for it."""
-        detail = await find_pdf_job(self.board, caller, job_id)
+        detail = await find_pdf_job(self.board, caller, job_id, with_payload=with_payload)
         if not wait_seconds or detail.job.finished_at is not None:
             return detail
         await self.watch.wait(detail.job.id, wait_seconds)
-        return await find_pdf_job(self.board, caller, job_id)
+        return await find_pdf_job(self.board, caller, job_id, with_payload=with_payload)

@@ -50,7 +50,7 @@ async def document_answer(
     range_: str | None = None,
     if_none_match: str | None = None,
 ) -> Response:
-    detail = await desk.find(caller, job_id, wait_seconds)
+    detail = await desk.find(caller, job_id, wait_seconds, with_payload=False)
     if detail.artifact is None:
         return _without_pdf(detail)
     try:

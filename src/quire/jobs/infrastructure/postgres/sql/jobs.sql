@@ -12,11 +12,13 @@ WHERE j.id = $1 AND ($2::text IS NULL OR j.tenant_id = $2)
        OR EXISTS (SELECT 1 FROM job_interests i WHERE i.job_id = j.id AND i.principal_id = $3))
 
 -- name: get_outcome
--- Purpose: a job with its published artifact, in one round trip. Parameters as of get_job. Locks: none.
+-- Purpose: a job with its published artifact, in one round trip. $1 to $3 as of get_job, $4 whether
+-- what it was asked with comes, too: that may be long. Locks: none.
 SELECT j.id, j.state, j.kind, j.queue, j.priority, j.tenant_id, j.created_by, j.attempt, j.retry_count, j.crash_count,
        j.fence, j.pending_dependencies, j.progress_percent, j.created_at, j.updated_at, j.run_at, j.started_at,
        j.finished_at, j.expires_at, j.lease_expires_at, j.cancel_requested_at, j.leased_by, j.job_key, j.traceparent,
-       j.artifact_key, j.document_id, j.external_ref, j.error_code, j.error_message, j.payload, j.result,
+       j.artifact_key, j.document_id, j.external_ref, j.error_code, j.error_message,
+       CASE WHEN $4 THEN j.payload END AS payload, j.result,
        a.job_id AS artifact_job_id, a.content_type, a.filename, a.size_bytes, a.sha256
 FROM jobs j
 LEFT JOIN artifacts a ON a.job_id = j.id AND a.artifact_key = j.artifact_key AND a.state = 'ready'
