@@ -52,7 +52,7 @@ def shell_session() -> str:
     blocks = [
         text for guide in guides for language, mark, text in guide if (language, mark) == ("bash", "run")
     ]
-    assert (len(tour), len(blocks)) == (7, 4)
+    assert (len(tour), len(blocks)) == (7, 5)
     return "\n".join((*tour, *blocks))
 
 

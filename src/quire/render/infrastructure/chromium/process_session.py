@@ -10,6 +10,7 @@ from pathlib import Path
 
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 SECCOMP_FILTER = 2
+CONFINING = ("user", "pid", "net")
 _GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
 
 
@@ -49,12 +50,14 @@ class ProcessSession:
         )
 
     def _is_confined(self, pid: int) -> bool:
-        status = _status(pid)
-        return (
-            int(status["Seccomp"]) == SECCOMP_FILTER
-            and status["CapEff"].strip("0") == ""
-            and all(_namespace(pid, kind) != _namespace(self.leader, kind) for kind in ("user", "pid", "net"))
-        )
+        """Also one that went while it was looked at."""
+        try:
+            status = _status(pid)
+            apart = [_namespace(pid, kind) != _namespace(self.leader, kind) for kind in CONFINING]
+        except _GONE:
+            return not is_running(pid)
+        filtered = int(status["Seccomp"]) == SECCOMP_FILTER
+        return filtered and status["CapEff"].strip("0") == "" and all(apart)
 
     def kill(self) -> None:
         with suppress(ProcessLookupError, PermissionError):

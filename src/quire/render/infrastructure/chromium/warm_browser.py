@@ -25,6 +25,7 @@ from quire.render.infrastructure.chromium.private_directory import PrivateDirect
 from quire.render.infrastructure.chromium.process_session import ProcessSession, is_running
 
 MEMORY_CHECK_SECONDS = 1.0
+CONFINED_SECONDS = 3.0
 
 
 class WarmBrowser:
@@ -100,10 +101,19 @@ class WarmBrowser:
     async def _check_isolation(self) -> None:
         """A browser that prints proves nothing: the kernel is asked whether it is shut in, before any document."""
         page = await PrintPage.open(self._browser, javascript=False)
-        isolated = await asyncio.to_thread(self.session.is_isolated)
+        isolated = await self._becomes_isolated()
         await page.close()
         if not isolated:
             raise UnsupportedPlatformError("the browser runs without its sandbox or with a network")
+
+    async def _becomes_isolated(self) -> bool:
+        """A spare renderer that is just being started shuts itself in a moment later, before it has any document."""
+        deadline = time.monotonic() + CONFINED_SECONDS
+        while not (isolated := await asyncio.to_thread(self.session.is_isolated)):
+            if time.monotonic() > deadline:
+                break
+            await asyncio.sleep(0.05)
+        return isolated
 
     @property
     def is_fit(self) -> bool:
