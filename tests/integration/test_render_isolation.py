@@ -522,7 +522,7 @@ async def test_a_worker_without_rights_prints_the_same_bytes_as_confined(printer
             leader, _, data = await read_report(worker)
             session = ProcessSession(leader)
             await eventually(lambda: len(session.renderers()) >= 1)
-            assert session.is_isolated()
+            await eventually(session.is_isolated)
             assert status_of(leader)["Uid"].split()[0] == "60999"
         finally:
             await end(worker)
