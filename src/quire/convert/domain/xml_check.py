@@ -17,7 +17,7 @@ DEPTH_MAX = 256
 
 
 def check_xml(chunks: Iterator[bytes], max_bytes: int) -> None:
-    """Blocks as long as `chunks` does. No other thread has to wait: the parser works without the interpreter's lock."""
+    """Blocks as long as `chunks` does. Between two reads the parser works without the interpreter's lock."""
     source = _Source(chunks, max_bytes)
     parser = etree.XMLParser(
         target=cast("etree.ParserTarget", _NoDocumentType()),

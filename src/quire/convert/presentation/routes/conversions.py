@@ -55,7 +55,13 @@ class ConversionDesk:
 
 def convert_routes(desk: ConversionDesk) -> APIRouter:
     router = APIRouter(prefix="/convert", tags=["convert"], route_class=StrictRoute)
+    _add_asking(router, desk)
+    _add_following(router, desk)
+    _add_fetching(router, desk)
+    return router
 
+
+def _add_asking(router: APIRouter, desk: ConversionDesk) -> None:
     @router.get("/mappings")
     async def list_mappings(caller: CurrentPrincipal) -> list[MappingView]:
         """The allow-list."""
@@ -89,6 +95,8 @@ def convert_routes(desk: ConversionDesk) -> APIRouter:
         status = 202 if receipt.outcome == "created" else 200
         return JSONResponse(body, status, {"Location": f"/convert/jobs/{receipt.job_id}"})
 
+
+def _add_following(router: APIRouter, desk: ConversionDesk) -> None:
     @router.get("/jobs")
     async def list_conversions(
         caller: CurrentPrincipal,
@@ -113,6 +121,16 @@ def convert_routes(desk: ConversionDesk) -> APIRouter:
             detail = await find_conversion(desk.board, caller, job_id)
         return conversion_view(detail)
 
+    @router.delete("/jobs/{job_id}", status_code=202)
+    async def cancel_conversion(caller: CurrentPrincipal, job_id: str) -> ConversionReceipt:
+        """Ends it, unless others asked for the same; they keep theirs."""
+        detail = await find_conversion(desk.board, caller, job_id)
+        await cancel_job(desk.board, desk.broker, caller, detail.job.id)
+        detail = await find_conversion(desk.board, caller, job_id)
+        return ConversionReceipt(job_id=detail.job.id, status=detail.job.state)
+
+
+def _add_fetching(router: APIRouter, desk: ConversionDesk) -> None:
     @router.get("/jobs/{job_id}/result", response_class=Response)
     async def fetch_result(
         caller: CurrentPrincipal,
@@ -130,16 +148,6 @@ def convert_routes(desk: ConversionDesk) -> APIRouter:
             return await object_answer(desk.storage, download, range_, if_none_match)
         except StorageNotFoundError:
             raise GoneError("the result is gone from storage", code=EXPIRED) from None
-
-    @router.delete("/jobs/{job_id}", status_code=202)
-    async def cancel_conversion(caller: CurrentPrincipal, job_id: str) -> ConversionReceipt:
-        """Ends it, unless others asked for the same; they keep theirs."""
-        detail = await find_conversion(desk.board, caller, job_id)
-        await cancel_job(desk.board, desk.broker, caller, detail.job.id)
-        detail = await find_conversion(desk.board, caller, job_id)
-        return ConversionReceipt(job_id=detail.job.id, status=detail.job.state)
-
-    return router
 
 
 def _without_result(detail: JobDetail) -> Response:
