@@ -169,7 +169,7 @@ async def check_all(connection: Connection, mode: str) -> None:
     assert reclaim["Actual Rows"] == 100
     running = await explain(connection, mode, INTEGRATIONS["count_running"], ["default"])
     assert not on_jobs(running)
-    holders = await explain(connection, mode, SUBMISSIONS["live_by_key"], [b"x" * 32, b"y" * 32])
+    holders = await explain(connection, mode, SUBMISSIONS["survey"], [b"x" * 32, b"y" * 32], ["default"], 1.0)
     assert_by_index(holders, "jobs_live_key")
     await connection.execute("DELETE FROM jobs WHERE id = ANY ($1::uuid[])", due)
     await connection.execute("DELETE FROM job_lanes WHERE job_id = ANY ($1::uuid[])", due)

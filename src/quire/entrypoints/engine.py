@@ -163,5 +163,5 @@ def build_engine(
         registry=registry,
         artifacts=artifacts,
         expiry=PostgresExpiryStore(database),
-        intake=Intake(submissions, artifacts, registry, broker, admission, handlers, policies),
+        intake=Intake(submissions, artifacts, broker, admission, handlers, policies),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from graphlib import CycleError, TopologicalSorter
@@ -26,8 +26,7 @@ from quire.jobs.domain.transition import Transition
 from quire.jobs.ports.v1.admission import Admission
 from quire.jobs.ports.v1.artifact_store import ArtifactStore
 from quire.jobs.ports.v1.broker import WORK, Broker
-from quire.jobs.ports.v1.submission_store import KeyHolder, SubmissionStore
-from quire.jobs.ports.v1.worker_registry import WorkerRegistry
+from quire.jobs.ports.v1.submission_store import KeyHolder, SubmissionStore, Survey
 from quire.kernel import ConflictError, InvalidInputError, new_uuid7, there_is
 from quire.runtime.telemetry import current_traceparent
 
@@ -59,7 +58,6 @@ class Intake:
 
     store: SubmissionStore
     artifacts: ArtifactStore
-    registry: WorkerRegistry
     broker: Broker
     admission: Admission
     handlers: HandlerRegistry
@@ -81,9 +79,10 @@ async def enqueue_jobs(
         raise InvalidInputError(f"a batch holds 1 to {BATCH_MAX} jobs", code="BATCH_SIZE_INVALID")
     traceparent = current_traceparent()
     submissions = [_submission(intake, r, tenant_id, created_by, traceparent, public_only) for r in requests]
-    if often_repeated and (done := await _answer_done(intake, submissions)) is not None:
+    survey = await _survey(intake, submissions, with_keys=often_repeated)
+    if often_repeated and (done := await _answer_done(intake, submissions, survey.holders)) is not None:
         return done
-    await _admit(intake, submissions, tenant_id)
+    await _admit(intake, submissions, tenant_id, survey.served)
     receipts = await _store(intake, submissions)
     if any(receipt.outcome == "created" for receipt in receipts.values()):
         intake.broker.announce(WORK, [item for item in submissions if receipts[item.id].job_id == item.id])
@@ -138,13 +137,25 @@ def _submission(
     )
 
 
-async def _admit(intake: Intake, submissions: Sequence[Submission], tenant_id: str) -> None:
+async def _survey(intake: Intake, submissions: Sequence[Submission], *, with_keys: bool) -> Survey:
+    queues = {item.queue for item in submissions if intake.policies.queues.kind(item.kind).require_worker}
+    keys = _keys(submissions) if with_keys else []
+    return await intake.store.survey(keys, list(queues)) if keys or queues else Survey({}, frozenset())
+
+
+def _keys(submissions: Sequence[Submission]) -> list[bytes]:
+    return [item.job_key for item in submissions if item.job_key is not None]
+
+
+async def _admit(
+    intake: Intake, submissions: Sequence[Submission], tenant_id: str, served: Collection[str]
+) -> None:
     lanes: dict[tuple[str, str], int] = {}
     for item in submissions:
         lanes[item.kind, item.queue] = lanes.get((item.kind, item.queue), 0) + 1
     for (kind, queue), count in lanes.items():
         policy = intake.policies.queues.kind(kind)
-        if policy.require_worker and not await intake.registry.serves(queue):
+        if policy.require_worker and queue not in served:
             raise NoLiveWorkerError(f"no live worker serves queue {queue!r}", code=policy.unavailable_code)
         await intake.admission.check(kind, queue, tenant_id, count)
     if intake.broker.required:
@@ -228,29 +239,24 @@ async def _insert_distinct(intake: Intake, submissions: Sequence[Submission]) ->
     return await intake.store.insert(submissions, queued_max=quotas[limited[0]])
 
 
-async def _answer_done(intake: Intake, submissions: Sequence[Submission]) -> list[Receipt] | None:
+async def _answer_done(
+    intake: Intake, submissions: Sequence[Submission], holders: Mapping[bytes, KeyHolder]
+) -> list[Receipt] | None:
     """None unless all of it is done: what is not has to pass admission like everything else."""
-    holders = await _holders(intake, submissions)
-    if any(
-        item.job_key not in holders or holders[item.job_key].state is not JobState.SUCCEEDED
-        for item in submissions
-    ):
+    held_by = [holders.get(item.job_key) if item.job_key else None for item in submissions]
+    if any(holder is None or holder.state is not JobState.SUCCEEDED for holder in held_by):
         return None
     receipts = await _answer_held(intake, submissions, holders)
     return [receipts[item.id] for item in submissions] if len(receipts) == len(submissions) else None
 
 
 async def _answer_existing(intake: Intake, submissions: Sequence[Submission]) -> dict[UUID, Receipt]:
-    return await _answer_held(intake, submissions, await _holders(intake, submissions))
-
-
-async def _holders(intake: Intake, submissions: Sequence[Submission]) -> Mapping[bytes | None, KeyHolder]:
-    keys = [item.job_key for item in submissions if item.job_key is not None]
-    return {holder.job_key: holder for holder in (await intake.store.holders(keys)).values()}
+    survey = await intake.store.survey(_keys(submissions))
+    return await _answer_held(intake, submissions, survey.holders)
 
 
 async def _answer_held(
-    intake: Intake, submissions: Sequence[Submission], holders: Mapping[bytes | None, KeyHolder]
+    intake: Intake, submissions: Sequence[Submission], holders: Mapping[bytes, KeyHolder]
 ) -> dict[UUID, Receipt]:
     kinds = {item.job_key: item.kind for item in submissions if item.job_key is not None}
     usable = await _usable_holders(intake, holders.values(), kinds)
@@ -262,7 +268,7 @@ async def _answer_held(
     for item in submissions:
         holder = usable.get(item.job_key) if item.job_key else None
         if holder is not None and holder.job_id in live:
-            receipts[item.id] = Receipt(holder.job_id, "existing", holder.state)
+            receipts[item.id] = Receipt(holder.job_id, "existing", holder.state, holder.artifact)
     return receipts
 
 

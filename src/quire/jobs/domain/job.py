@@ -40,6 +40,8 @@ class Receipt:
     job_id: UUID
     outcome: Literal["created", "existing"]
     state: JobState
+    artifact: Artifact | None = None
+    """What an existing job has published, for who asked again."""
 
 
 @dataclass(frozen=True, slots=True)

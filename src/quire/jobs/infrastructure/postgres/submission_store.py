@@ -9,10 +9,11 @@ from uuid import UUID
 import asyncpg
 
 from quire.jobs.domain.errors import DependencyHeldError, DependencyUnusableError, TenantQuotaError
-from quire.jobs.domain.job import Submission
+from quire.jobs.domain.job import Artifact, Submission
 from quire.jobs.domain.state import JobState
 from quire.jobs.infrastructure.postgres.sql import load
-from quire.jobs.ports.v1.submission_store import KeyHolder
+from quire.jobs.infrastructure.postgres.worker_registry import PRESENCE_SECONDS
+from quire.jobs.ports.v1.submission_store import KeyHolder, Survey
 from quire.runtime.database import Connection, Database
 
 SQL = load("submissions.sql")
@@ -99,7 +100,7 @@ class PostgresSubmissionStore:
         if len(submissions) > room:
             # A tenant that keeps asking over its quota is refused before anything is written.
             keys = [item.job_key for item in submissions if item.job_key is not None]
-            if len(submissions) - len(await connection.fetch(SQL["live_by_key"], keys)) > room:
+            if len(submissions) - len((await _survey(connection, keys, ())).holders) > room:
                 raise _over_quota(submissions, queued_max)
         return room
 
@@ -120,10 +121,9 @@ class PostgresSubmissionStore:
         if pairs:
             await connection.execute(SQL["insert_dependencies"], [p[0] for p in pairs], [p[1] for p in pairs])
 
-    async def holders(self, keys: Sequence[bytes]) -> dict[bytes, KeyHolder]:
+    async def survey(self, keys: Sequence[bytes], queues: Sequence[str] = ()) -> Survey:
         async with self._database.acquire() as connection:
-            rows = await connection.fetch(SQL["live_by_key"], keys)
-        return {row["job_key"]: _holder(row) for row in rows}
+            return await _survey(connection, keys, queues)
 
     async def add_interests(self, interests: Sequence[tuple[UUID, str]]) -> frozenset[UUID]:
         async with self._database.acquire() as connection:
@@ -137,9 +137,16 @@ class PostgresSubmissionStore:
             return await connection.fetchval(SQL["expire_vanished"], job_id, artifact_key, actor) is not None
 
 
+async def _survey(connection: Connection, keys: Sequence[bytes], queues: Sequence[str]) -> Survey:
+    rows = await connection.fetch(SQL["survey"], keys, queues, PRESENCE_SECONDS)
+    holders = {row["job_key"]: _holder(row) for row in rows if row["queue"] is None}
+    return Survey(holders, frozenset(row["queue"] for row in rows if row["queue"] is not None))
+
+
 def _holder(row: asyncpg.Record) -> KeyHolder:
-    state = JobState(row["state"])
-    return KeyHolder(row["id"], row["job_key"], state, row["artifact_key"], row["created_by"])
+    job_id, key, state, created_by, artifact_key, *about, _ = row
+    artifact = Artifact(artifact_key, job_id, *about) if about[0] is not None else None
+    return KeyHolder(job_id, key, JobState(state), created_by, artifact_key, artifact)
 
 
 def _over_quota(submissions: Sequence[Submission], queued_max: int | None) -> TenantQuotaError:

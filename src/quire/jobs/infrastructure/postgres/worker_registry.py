@@ -44,10 +44,6 @@ class PostgresWorkerRegistry:
             rows = await connection.fetch(SQL["live_workers"], PRESENCE_SECONDS)
         return [LiveWorker(**{**row, "queues": tuple(row["queues"])}) for row in rows]
 
-    async def serves(self, queue: str) -> bool:
-        async with self._database.acquire() as connection:
-            return bool(await connection.fetchval(SQL["queue_is_served"], queue, PRESENCE_SECONDS))
-
     async def take_role(self, role: str, holder: UUID, lease_seconds: float) -> bool:
         async with self._database.acquire() as connection:
             return await connection.fetchval(SQL["take_role"], role, holder, lease_seconds) is not None

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from quire.jobs.domain.errors import JobError
 from quire.jobs.infrastructure.process.guardian import Guardian
 from quire.jobs.ports.v1.handler import ChildExit
+from quire.runtime.priority import keep_back
 
 OUTPUT_MAX_BYTES = 16 * 1024 * 1024
 # Debian's util-linux: the kernel kills the child when the worker dies, however it dies.
@@ -31,6 +32,7 @@ class ProcessGroupRunner:
             env=dict(env) if env is not None else None,
             start_new_session=True,
         )
+        keep_back(child.pid)
         self._guardian.watch(child.pid)
         try:
             output, errors, _ = await asyncio.gather(

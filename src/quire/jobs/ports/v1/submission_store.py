@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from quire.jobs.domain.job import Submission
+from quire.jobs.domain.job import Artifact, Submission
 from quire.jobs.domain.state import JobState
 
 
@@ -18,8 +18,17 @@ class KeyHolder:
     job_id: UUID
     job_key: bytes
     state: JobState
-    artifact_key: str | None
     created_by: str
+    artifact_key: str | None
+    artifact: Artifact | None
+    """What is published under the key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    holders: Mapping[bytes, KeyHolder]
+    served: frozenset[str]
+    """Queues that a live worker takes work from now."""
 
 
 class SubmissionStore(Protocol):
@@ -32,7 +41,9 @@ class SubmissionStore(Protocol):
         DependencyHeldError, storing nothing, when one waits for another of this call whose key is held."""
         ...
 
-    async def holders(self, keys: Sequence[bytes]) -> dict[bytes, KeyHolder]: ...
+    async def survey(self, keys: Sequence[bytes], queues: Sequence[str] = ()) -> Survey:
+        """SHALL tell who holds the keys, and which of the queues are served, as of one moment."""
+        ...
 
     async def add_interests(self, interests: Sequence[tuple[UUID, str]]) -> frozenset[UUID]:
         """SHALL name only jobs that were still live when the interest was noted."""

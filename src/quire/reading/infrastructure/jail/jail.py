@@ -16,6 +16,7 @@ from quire.reading.domain.errors import JailUnavailableError, ReaderCrashedError
 from quire.reading.domain.limits import ReadingLimits
 from quire.reading.infrastructure.jail.answer import Answer
 from quire.runtime.isolation import BARE_ENVIRONMENT, DIE_WITH_PARENT, without_network
+from quire.runtime.priority import keep_back
 
 SERVER = "quire.reading.infrastructure.jail.fork_server"
 START_SECONDS = 60.0
@@ -171,6 +172,7 @@ async def _started(module: str) -> tuple[asyncio.subprocess.Process, socket.sock
         raise
     finally:
         theirs.close()
+    keep_back(process.pid)
     return process, ours
 
 

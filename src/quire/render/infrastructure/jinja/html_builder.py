@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from quire.render.domain.errors import NavigationTimeoutError, TemplateError
 from quire.render.domain.template_pack import TemplatePack
 from quire.runtime.isolation import BARE_ENVIRONMENT, DIE_WITH_PARENT, without_network
+from quire.runtime.priority import keep_back
 
 ANSWER_MAX_BYTES = 40_000_000
 START_SECONDS = 30.0
@@ -84,7 +85,7 @@ class JinjaHtmlBuilder:
 
 
 async def _start_child() -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
+    child = await asyncio.create_subprocess_exec(
         *without_network(),
         *DIE_WITH_PARENT,
         sys.executable,
@@ -96,6 +97,8 @@ async def _start_child() -> asyncio.subprocess.Process:
         env=BARE_ENVIRONMENT,
         start_new_session=True,
     )
+    keep_back(child.pid)
+    return child
 
 
 async def _ask(child: asyncio.subprocess.Process, request: bytes) -> bytes:

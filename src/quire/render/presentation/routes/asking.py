@@ -12,7 +12,7 @@ from quire.kernel import UnavailableError
 from quire.render.application.create_pdf_job import create_pdf_job
 from quire.render.application.preview_html import preview_html
 from quire.render.presentation.routes.desk import PdfDesk
-from quire.render.presentation.routes.fetching import document_answer
+from quire.render.presentation.routes.fetching import asked_document_answer
 from quire.render.presentation.schemas.pdf import PdfReceipt, PdfRequest, Wait
 from quire.runtime.auth import Principal
 from quire.runtime.http import CurrentPrincipal
@@ -53,7 +53,7 @@ def add_asking(router: APIRouter, desk: PdfDesk) -> None:
             return await _without_renderer(desk, caller, document, error)
         if not _names_pdf(accept):
             return _receipt_answer(receipt)
-        answer = await document_answer(desk, caller, str(receipt.job_id), wait)
+        answer = await asked_document_answer(desk, caller, receipt, wait)
         answer.headers["Location"] = _location(receipt)
         return answer
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import JSONResponse
 
-from quire.jobs import Artifact, JobDetail, JobState
+from quire.jobs import Artifact, JobDetail, JobState, Receipt
 from quire.kernel import ConflictError, GoneError
 from quire.render.application.verify_pdf import verify_pdf
 from quire.render.presentation.routes.desk import PdfDesk
@@ -53,8 +53,27 @@ async def document_answer(
     detail = await desk.find(caller, job_id, wait_seconds, with_payload=False)
     if detail.artifact is None:
         return _without_pdf(detail)
+    return await _artifact_answer(desk, detail.artifact, range_, if_none_match)
+
+
+async def asked_document_answer(
+    desk: PdfDesk, caller: Principal, receipt: Receipt, wait_seconds: float
+) -> Response:
+    """For who has just asked, and so may have it: what is done is not looked for again, and what is new is not
+    looked at before it ends."""
+    if receipt.artifact is not None:
+        return await _artifact_answer(desk, receipt.artifact)
+    if receipt.outcome == "created" and wait_seconds:
+        await desk.watch.wait(receipt.job_id, wait_seconds)
+        wait_seconds = 0
+    return await document_answer(desk, caller, str(receipt.job_id), wait_seconds)
+
+
+async def _artifact_answer(
+    desk: PdfDesk, file: Artifact, range_: str | None = None, if_none_match: str | None = None
+) -> Response:
     try:
-        return await object_answer(desk.storage, _download(detail.artifact), range_, if_none_match)
+        return await object_answer(desk.storage, _download(file), range_, if_none_match)
     except StorageNotFoundError:
         raise GoneError("the document is gone from storage", code="PDF_EXPIRED") from None
 

@@ -50,10 +50,21 @@ WITH inserted AS (
 )
 SELECT id FROM inserted
 
--- name: live_by_key
--- Purpose: the jobs that already hold these keys. Locks: none.
-SELECT id, job_key, state, artifact_key, created_by FROM jobs
-WHERE job_key = ANY ($1::bytea[]) AND live
+-- name: survey
+-- Purpose: all that is looked at before work is stored, in one round trip: the jobs that already hold the keys $1, with
+--   their published artifacts, and which of the queues $2 a live worker takes work from. $3 seconds of silence allowed.
+--   Locks: none.
+SELECT j.id, j.job_key, j.state, j.created_by, j.artifact_key, a.content_type, a.filename, a.size_bytes, a.sha256,
+       NULL::text AS queue
+FROM jobs j
+LEFT JOIN artifacts a ON a.job_id = j.id AND a.artifact_key = j.artifact_key AND a.state = 'ready'
+WHERE j.job_key = ANY ($1::bytea[]) AND j.live
+UNION ALL
+SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, q.queue
+FROM unnest($2::text[]) AS q(queue)
+WHERE EXISTS (
+    SELECT 1 FROM worker_presence p JOIN workers w ON w.id = p.worker_id
+    WHERE p.beat_at > clock_timestamp() - make_interval(secs => $3) AND p.claiming AND q.queue = ANY (w.queues))
 
 -- name: add_interests
 -- Purpose: who asked for the same work gets the creator's read rights, and a say in cancelling. The creator's own

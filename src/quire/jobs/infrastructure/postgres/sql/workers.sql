@@ -21,12 +21,6 @@ SELECT w.id, w.host, w.pid, w.version, w.queues, w.concurrency, w.started_at, p.
 FROM worker_presence p JOIN workers w ON w.id = p.worker_id
 WHERE p.beat_at > clock_timestamp() - make_interval(secs => $1) ORDER BY w.started_at
 
--- name: queue_is_served
--- Purpose: whether a live worker takes work from queue $1. $2 seconds of silence allowed. Locks: none.
-SELECT EXISTS (
-    SELECT 1 FROM worker_presence p JOIN workers w ON w.id = p.worker_id
-    WHERE p.beat_at > clock_timestamp() - make_interval(secs => $2) AND p.claiming AND $1 = ANY (w.queues))
-
 -- name: forget_workers
 -- Purpose: drop registrations silent for a day. Locks: the deleted rows.
 DELETE FROM workers w WHERE coalesce(w.stopped_at, w.started_at) < now() - interval '1 day'
