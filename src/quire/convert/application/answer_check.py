@@ -64,9 +64,17 @@ class AnswerCheck:
             self._tell(self._accept)
 
     def _taken(self) -> Iterator[bytes]:
-        for chunk in iter(self._chunks.get, END):
-            self._tell(self._note, len(chunk))
-            yield chunk
+        """All that waits at once: each time it asks, it waits for the interpreter's lock too."""
+        ended = False
+        while not ended:
+            waiting = [self._chunks.get()]
+            while not self._chunks.empty():
+                waiting.append(self._chunks.get())
+            # Nothing comes after the end but, from `close`, another one.
+            ended = END in waiting
+            if taken := END.join(waiting):
+                self._tell(self._note, len(taken))
+                yield taken
 
     def _tell(self, what: Callable[..., None], *arguments: object) -> None:
         # A loop that has closed by now wants to know nothing.
