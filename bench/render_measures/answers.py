@@ -1,4 +1,5 @@
-"""How long a POST takes while every page prints and more documents wait, beside an idle worker."""
+"""How long a POST takes while every page prints and more documents wait, beside an idle worker: one steady caller, at
+the same pace in both. One that posted as fast as it could would be the load itself."""
 
 from __future__ import annotations
 
@@ -30,6 +31,7 @@ async def rows(field: Field) -> list[Row]:
 async def _idle(field: Field) -> list[float]:
     answers = []
     for _ in range(field.scale.answers):
+        await asyncio.sleep(PAUSE_SECONDS)
         seconds, job_id = await _answer(field)
         answers.append(seconds)
         await field.caller.finished(job_id)
@@ -41,7 +43,6 @@ async def _saturated(field: Field) -> list[float]:
     answers, last = [], ""
     try:
         for _ in range(field.scale.answers):
-            # A steady caller beside the crowd; one that posted as fast as it could would be the load itself.
             await asyncio.sleep(PAUSE_SECONDS)
             seconds, last = await _answer(field)
             answers.append(seconds)

@@ -147,6 +147,20 @@ def test_document_comes_in_the_answer_to_who_asks_for_a_pdf(ann: httpx.Client, a
         assert late.headers["Retry-After"]
 
 
+def test_document_whose_bytes_are_gone_is_made_again_for_who_asks_for_a_pdf(
+    press: Press, ann: httpx.Client
+) -> None:
+    as_pdf = {"Accept": "application/pdf"}
+    first = ann.post("/pdf/jobs", json=document("swept away"), headers=as_pdf)
+    job_id = first.headers["Location"].rpartition("/")[2]
+    (file,) = (path for path in press.directory.rglob(f"{job_id}/*") if path.is_file())
+    file.unlink()
+    again = ann.post("/pdf/jobs", json=document("swept away"), headers=as_pdf)
+    assert (again.status_code, again.content) == (200, first.content)
+    assert again.headers["Location"] != first.headers["Location"]
+    assert ann.get(first.headers["Location"]).json()["status"] == "expired"
+
+
 def test_download_may_wait_for_its_document(ann: httpx.Client) -> None:
     answer = ann.get(f"/pdf/jobs/{submit(ann, document('waited for'))}/download", params={"wait": 30})
     assert (answer.status_code, answer.content[:4]) == (200, b"%PDF")

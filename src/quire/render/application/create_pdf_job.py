@@ -46,7 +46,10 @@ class RenderDesk:
     max_payload_bytes: int
 
 
-async def create_pdf_job(desk: RenderDesk, caller: Principal, request: DocumentRequest) -> Receipt:
+async def create_pdf_job(
+    desk: RenderDesk, caller: Principal, request: DocumentRequest, *, on_trust: bool = False
+) -> Receipt:
+    """`on_trust`: as of `enqueue_jobs`."""
     job = resolve_document(desk, caller, request)
     (receipt,) = await enqueue_jobs(
         desk.intake,
@@ -54,6 +57,7 @@ async def create_pdf_job(desk: RenderDesk, caller: Principal, request: DocumentR
         tenant_id=caller.tenant_id,
         created_by=caller.id,
         often_repeated=True,
+        on_trust=on_trust,
     )
     return receipt
 

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Header, Response
 from fastapi.responses import HTMLResponse
 
 from quire.jobs import Receipt
-from quire.kernel import UnavailableError
-from quire.render.application.create_pdf_job import create_pdf_job
+from quire.kernel import GoneError, UnavailableError
+from quire.render.application.create_pdf_job import DocumentRequest, create_pdf_job
 from quire.render.application.preview_html import preview_html
 from quire.render.presentation.routes.desk import PdfDesk
 from quire.render.presentation.routes.fetching import asked_document_answer
@@ -47,20 +47,31 @@ def add_asking(router: APIRouter, desk: PdfDesk) -> None:
         with `X-Pdf-Fallback: html` where that is configured. With `Accept: application/pdf` the answer is the
         document, as from its download, if it is done within `wait`; `Location` names the job either way."""
         try:
-            receipt = await create_pdf_job(desk.render, caller, document.wanted())
+            if _names_pdf(accept):
+                return await _document(desk, caller, document.wanted(), wait)
+            return _receipt_answer(await create_pdf_job(desk.render, caller, document.wanted()))
         except UnavailableError as error:
             # The database, the broker, the storage or every renderer: to the caller it is all one.
             return await _without_renderer(desk, caller, document, error)
-        if not _names_pdf(accept):
-            return _receipt_answer(receipt)
-        answer = await asked_document_answer(desk, caller, receipt, wait)
-        answer.headers["Location"] = _location(receipt)
-        return answer
 
     @router.post("/preview", response_class=HTMLResponse)
     async def preview_pdf(caller: CurrentPrincipal, document: PdfRequest) -> Response:
         """The HTML that would be printed."""
         return await _page_answer(desk, caller, document)
+
+
+async def _document(
+    desk: PdfDesk, caller: Principal, wanted: DocumentRequest, wait_seconds: float
+) -> Response:
+    receipt = await create_pdf_job(desk.render, caller, wanted, on_trust=True)
+    try:
+        answer = await asked_document_answer(desk, caller, receipt, wait_seconds)
+    except GoneError:
+        # It was done once, and its bytes are gone: it is made again.
+        receipt = await create_pdf_job(desk.render, caller, wanted)
+        answer = await asked_document_answer(desk, caller, receipt, wait_seconds)
+    answer.headers["Location"] = _location(receipt)
+    return answer
 
 
 def _receipt_answer(receipt: Receipt) -> Response:
