@@ -33,12 +33,21 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayServer]
         yield server
 
 
-@pytest.mark.parametrize("mapping", ["alto", "tei", "akn"])
-def test_a_pdf_comes_back_as_xml(gateway: GatewayServer, mapping: str) -> None:
-    answer = gateway.process_pdf(sample("own-law-ru"), mapping, Accept="application/xml")
+@pytest.mark.parametrize(
+    ("mapping", "name"),
+    [
+        ("alto", "own-law-ru"),
+        ("tei", "own-law-ru"),
+        ("akn", "own-law-ru"),
+        ("facturx", "invoice-factur-x"),
+        ("ubl-invoice", "invoice-factur-x"),
+    ],
+)
+def test_a_pdf_comes_back_as_xml(gateway: GatewayServer, mapping: str, name: str) -> None:
+    answer = gateway.process_pdf(sample(name), mapping, Accept="application/xml")
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "application/xml"
-    assert answer.content == mapped(mapping, sample("own-law-ru"))
+    assert answer.content == mapped(mapping, sample(name))
 
 
 def test_a_large_pdf_read_in_shares_is_the_same_as_read_in_one(gateway: GatewayServer) -> None:

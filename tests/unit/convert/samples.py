@@ -10,6 +10,7 @@ from quire.convert.infrastructure.mappings.mapping import Source
 SAMPLES = Path(__file__).parents[2] / "samples" / "pdf"
 GOLDEN = Path(__file__).parent / "golden"
 NAMES = sorted(path.stem for path in SAMPLES.glob("*.pdf"))
+INVOICES = [name for name in NAMES if name.startswith("invoice-")]
 
 
 def sample(name: str) -> bytes:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import io
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from facturx import generate_from_binary
 from lxml import etree
-from pypdf import PdfWriter
-from tests.unit.convert.samples import GOLDEN, mapped, sample
+from pypdf import PdfReader, PdfWriter
+from tests.unit.convert.samples import GOLDEN, INVOICES, mapped, sample
+from tests.unit.convert.small_invoice import an_invoice, with_attachments
 from tests.unit.render.packs import payload
 
 from quire.convert.domain.xml_mapping import EmbeddedInvoiceError, InvoiceWithoutLinesError, NoInvoiceError
@@ -17,6 +19,33 @@ from quire.convert.infrastructure.mappings.embedded_invoice import profile_of
 from quire.render.infrastructure.facturx.invoice_embedder import FacturxInvoiceEmbedder, invoice_xml
 
 CBC = "{urn:oasis:names:specification:ubl:schema:xsd:CommonBasicComponents-2}"
+# Where the same is said: in CII, in UBL.
+SAME = (
+    (
+        "SpecifiedTradeSettlementHeaderMonetarySummation/LineTotalAmount",
+        "LegalMonetaryTotal/LineExtensionAmount",
+    ),
+    (
+        "SpecifiedTradeSettlementHeaderMonetarySummation/GrandTotalAmount",
+        "LegalMonetaryTotal/TaxInclusiveAmount",
+    ),
+    ("SpecifiedTradeSettlementHeaderMonetarySummation/DuePayableAmount", "LegalMonetaryTotal/PayableAmount"),
+    ("SpecifiedTradeSettlementHeaderMonetarySummation/TaxTotalAmount", "TaxTotal/TaxAmount"),
+    ("ApplicableHeaderTradeSettlement/ApplicableTradeTax/BasisAmount", "TaxSubtotal/TaxableAmount"),
+    ("SpecifiedTradeSettlementLineMonetarySummation/LineTotalAmount", "InvoiceLine/LineExtensionAmount"),
+    ("AssociatedDocumentLineDocument/LineID", "InvoiceLine/ID"),
+    ("SpecifiedTradeProduct/Name", "Item/Name"),
+    ("BilledQuantity", "InvoicedQuantity"),
+    ("NetPriceProductTradePrice/ChargeAmount", "Price/PriceAmount"),
+    ("SellerTradeParty/Name", "AccountingSupplierParty/Party/PartyLegalEntity/RegistrationName"),
+    (
+        "SellerTradeParty/SpecifiedTaxRegistration/ID",
+        "AccountingSupplierParty/Party/PartyTaxScheme/CompanyID",
+    ),
+    ("BuyerTradeParty/Name", "AccountingCustomerParty/Party/PartyLegalEntity/RegistrationName"),
+    ("BuyerTradeParty/SpecifiedTaxRegistration/ID", "AccountingCustomerParty/Party/PartyTaxScheme/CompanyID"),
+    ("PayeePartyCreditorFinancialAccount/IBANID", "PayeeFinancialAccount/ID"),
+)
 BOMB = b"""<?xml version="1.0"?><!DOCTYPE x [<!ENTITY file SYSTEM "file:///etc/passwd">]><x>&file;</x>"""
 
 
@@ -31,14 +60,6 @@ def page() -> bytes:
 @pytest.fixture(scope="module")
 def data() -> dict[str, Any]:
     return payload("invoice")
-
-
-def with_attachment(name: str, content: bytes) -> bytes:
-    writer, out = PdfWriter(), io.BytesIO()
-    writer.add_blank_page(595, 842)
-    writer.add_attachment(name, content)
-    writer.write(out)
-    return out.getvalue()
 
 
 @pytest.mark.parametrize("profile", ["minimum", "basicwl", "basic", "en16931"])
@@ -70,6 +91,48 @@ def test_ubl_says_what_the_invoice_says(page: bytes, data: dict[str, Any]) -> No
     assert len(root.findall("{*}InvoiceLine")) == len(cii.findall(".//{*}IncludedSupplyChainTradeLineItem"))
 
 
+@pytest.mark.parametrize("name", INVOICES)
+def test_an_invoice_of_others_comes_back_as_it_lies_in_the_pdf(name: str) -> None:
+    assert mapped("facturx", sample(name)) == attached(name)
+
+
+@pytest.mark.parametrize("name", INVOICES)
+def test_an_invoice_of_others_says_the_same_in_ubl(name: str) -> None:
+    cii, ubl = etree.fromstring(attached(name)), etree.fromstring(mapped("ubl-invoice", sample(name)))
+    for theirs, ours in SAME:
+        assert texts(cii, theirs) == texts(ubl, ours), theirs
+    numbers = ("SellerTradeParty/GlobalID", "SellerTradeParty/ID", "CreditorReferenceID")
+    sellers = [number for path in numbers for number in texts(cii, path)]
+    assert sellers == texts(ubl, "AccountingSupplierParty/Party/PartyIdentification/ID")
+    assert ubl.findtext("{*}ID") == cii.findtext("{*}ExchangedDocument/{*}ID")
+    lines = [Decimal(amount) for amount in texts(ubl, "InvoiceLine/LineExtensionAmount")]
+    assert len(lines) == len(cii.findall(".//{*}IncludedSupplyChainTradeLineItem"))
+    assert sum(lines) == Decimal(texts(ubl, "LegalMonetaryTotal/LineExtensionAmount")[0])
+
+
+def test_the_invoices_of_others_are_there() -> None:
+    assert INVOICES == ["invoice-factur-x", "invoice-zugferd", "invoice-zugferd-small"]
+
+
+def attached(name: str) -> bytes:
+    """As another library takes it out."""
+    files = PdfReader(io.BytesIO(sample(name))).attachments
+    return next(files[known][0] for known in ("factur-x.xml", "xrechnung.xml") if known in files)
+
+
+def texts(root: etree._Element, path: str) -> list[str]:
+    found = root.iterfind(".//" + "/".join(f"{{*}}{step}" for step in path.split("/")))
+    return [(node.text or "").strip() for node in found if node.text]
+
+
+def test_an_invoice_is_known_by_its_name_among_other_files() -> None:
+    invoice = an_invoice()
+    others = (("terms.txt", b"none"), ("../../invoice.bin", invoice.replace(b"R-1", b"R-2")))
+    assert mapped("facturx", with_attachments(*others, ("Factur-X.xml", invoice))) == invoice
+    with pytest.raises(NoInvoiceError):
+        mapped("facturx", with_attachments(*others))
+
+
 def test_a_pdf_without_an_invoice_is_refused() -> None:
     for mapping in ("facturx", "ubl-invoice"):
         with pytest.raises(NoInvoiceError):
@@ -84,7 +147,7 @@ def test_an_invoice_without_lines_is_no_ubl_invoice(page: bytes, data: dict[str,
 @pytest.mark.parametrize("content", [b"", b"<x", b"<x/>", BOMB, b"\xff\xfe\x00<"])
 def test_what_calls_itself_an_invoice_and_is_none_is_refused(content: bytes) -> None:
     with pytest.raises((EmbeddedInvoiceError, NoInvoiceError)) as refusal:
-        mapped("facturx", with_attachment("factur-x.xml", content))
+        mapped("facturx", with_attachments(("factur-x.xml", content)))
     assert "root:" not in refusal.value.detail
 
 
@@ -95,4 +158,4 @@ def test_an_invoice_is_held_to_the_profile_it_names(data: dict[str, Any]) -> Non
     poor = rich.replace(b"urn:cen.eu:en16931:2017", b"urn:factur-x.eu:1p0:minimum")
     assert poor != rich
     with pytest.raises(EmbeddedInvoiceError):
-        mapped("facturx", with_attachment("factur-x.xml", poor))
+        mapped("facturx", with_attachments(("factur-x.xml", poor)))

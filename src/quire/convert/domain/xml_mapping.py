@@ -42,6 +42,13 @@ class InvoiceWithoutLinesError(InvalidInputError):
     title = "The embedded invoice has no lines"
 
 
+class CreditNoteError(InvalidInputError):
+    """The other format has a document of its own for these, so as an invoice it would ask for what it gives back."""
+
+    code = "INVOICE_IS_CREDIT_NOTE"
+    title = "The embedded invoice is a credit note"
+
+
 class ResultInvalidError(InvalidInputError):
     """The document led to XML that its own schema refuses, so it is not given out."""
 

@@ -22,7 +22,8 @@ def add_party(
     address = party.one("URIUniversalCommunication/URIID")
     if is_wrapped:
         ubl.basic(node, "EndpointID", address.text(), schemeID=address.attribute(".", "schemeID"))
-    _identify(ubl, node, party)
+    # The norm has many identifiers of a seller, and of anyone else one.
+    _identify(ubl, node, _numbers(party) if settlement else _numbers(party)[:1])
     creditor = settlement.text("CreditorReferenceID") if settlement else ""
     if creditor:
         ubl.basic(ubl.part(node, "PartyIdentification"), "ID", creditor, schemeID=SEPA)
@@ -52,9 +53,11 @@ def add_delivery(ubl: Ubl, delivery: Cii) -> None:
         return
     node = ubl.part(ubl.root, "Delivery")
     ubl.basic(node, "ActualDeliveryDate", day)
-    if receiver.has("PostalTradeAddress") or receiver.text("ID"):
+    numbers = _numbers(receiver)
+    if receiver.has("PostalTradeAddress") or numbers:
         place = ubl.part(node, "DeliveryLocation")
-        ubl.basic(place, "ID", receiver.text("ID"))
+        for number in numbers[:1]:
+            ubl.basic(place, "ID", number.text(), schemeID=number.attribute(".", "schemeID"))
         add_address(ubl, place, "Address", receiver.one("PostalTradeAddress"))
     if receiver.text("Name"):
         ubl.basic(ubl.part(ubl.part(node, "DeliveryParty"), "PartyName"), "Name", receiver.text("Name"))
@@ -75,8 +78,13 @@ def add_address(ubl: Ubl, parent: etree._Element, name: str, address: Cii) -> No
         ubl.basic(ubl.part(node, "Country"), "IdentificationCode", address.text("CountryID"))
 
 
-def _identify(ubl: Ubl, node: etree._Element, party: Cii) -> None:
-    for number in [*party.all("GlobalID"), *party.all("ID")]:
+def _numbers(party: Cii) -> list[Cii]:
+    """Those of a known register come first, so that they win where there is one place."""
+    return [number for number in [*party.all("GlobalID"), *party.all("ID")] if number.text()]
+
+
+def _identify(ubl: Ubl, node: etree._Element, numbers: list[Cii]) -> None:
+    for number in numbers:
         ubl.basic(
             ubl.part(node, "PartyIdentification"),
             "ID",

@@ -1,4 +1,4 @@
-"""How it is paid, what is taxed, and what it all comes to."""
+"""What comes off and on, what is taxed, and what it all comes to."""
 
 from __future__ import annotations
 
@@ -20,42 +20,6 @@ TOTALS = (
 )
 
 
-def add_payment_means(ubl: Ubl, settlement: Cii) -> None:
-    mandate = settlement.text("SpecifiedTradePaymentTerms/DirectDebitMandateID")
-    for means in settlement.all("SpecifiedTradeSettlementPaymentMeans"):
-        node = ubl.part(ubl.root, "PaymentMeans")
-        ubl.basic(node, "PaymentMeansCode", means.text("TypeCode"), name=means.text("Information"))
-        ubl.basic(node, "PaymentID", settlement.text("PaymentReference"))
-        card = means.text("ApplicableTradeSettlementFinancialCard/ID")
-        if card:
-            account = ubl.part(node, "CardAccount")
-            ubl.basic(account, "PrimaryAccountNumberID", card)
-            ubl.basic(account, "NetworkID", "NA")
-            ubl.basic(
-                account, "HolderName", means.text("ApplicableTradeSettlementFinancialCard/CardholderName")
-            )
-        _add_account(ubl, node, means)
-        payer = means.text("PayerPartyDebtorFinancialAccount/IBANID")
-        if mandate or payer:
-            debit = ubl.part(node, "PaymentMandate")
-            ubl.basic(debit, "ID", mandate)
-            if payer:
-                ubl.basic(ubl.part(debit, "PayerFinancialAccount"), "ID", payer)
-
-
-def _add_account(ubl: Ubl, node: etree._Element, means: Cii) -> None:
-    theirs = means.one("PayeePartyCreditorFinancialAccount")
-    number = theirs.text("IBANID") or theirs.text("ProprietaryID")
-    if not number:
-        return
-    account = ubl.part(node, "PayeeFinancialAccount")
-    ubl.basic(account, "ID", number)
-    ubl.basic(account, "Name", theirs.text("AccountName"))
-    bank = means.text("PayeeSpecifiedCreditorFinancialInstitution/BICID")
-    if bank:
-        ubl.basic(ubl.part(account, "FinancialInstitutionBranch"), "ID", bank)
-
-
 def add_allowance(ubl: Ubl, parent: etree._Element, allowance: Cii) -> None:
     node = ubl.part(parent, "AllowanceCharge")
     ubl.basic(node, "ChargeIndicator", allowance.text("ChargeIndicator/Indicator"))
@@ -65,6 +29,16 @@ def add_allowance(ubl: Ubl, parent: etree._Element, allowance: Cii) -> None:
     ubl.amount(node, "Amount", allowance.text("ActualAmount"))
     ubl.amount(node, "BaseAmount", allowance.text("BasisAmount"))
     for tax in allowance.all("CategoryTradeTax"):
+        add_category(ubl, node, "TaxCategory", tax)
+
+
+def add_service_charge(ubl: Ubl, charge: Cii) -> None:
+    """Freight and the like have an element of their own in CII; in the norm they are charges as any other."""
+    node = ubl.part(ubl.root, "AllowanceCharge")
+    ubl.basic(node, "ChargeIndicator", "true")
+    ubl.basic(node, "AllowanceChargeReason", charge.text("Description"))
+    ubl.amount(node, "Amount", charge.text("AppliedAmount"))
+    for tax in charge.all("AppliedTradeTax"):
         add_category(ubl, node, "TaxCategory", tax)
 
 

@@ -13,7 +13,7 @@ BASIC = "urn:oasis:names:specification:ubl:schema:xsd:CommonBasicComponents-2"
 
 class Ubl:
     def __init__(self, currency: str) -> None:
-        self._currency = currency
+        self.currency = currency
         # lxml's types know no namespace without a prefix.
         names: dict[str, str] = {None: INVOICE, "cac": AGGREGATE, "cbc": BASIC}  # type: ignore[dict-item]
         self.root = etree.Element(f"{{{INVOICE}}}Invoice", nsmap=names)
@@ -27,5 +27,12 @@ class Ubl:
             stated = {key: value for key, value in attributes.items() if value}
             etree.SubElement(parent, f"{{{BASIC}}}{tag}", stated).text = clean(text)
 
+    def customize(self, guideline: str) -> None:
+        """Said last and written first: what it may be depends on all the rest."""
+        if guideline:
+            node = etree.Element(f"{{{BASIC}}}CustomizationID")
+            node.text = clean(guideline)
+            self.root.insert(0, node)
+
     def amount(self, parent: etree._Element, name: str, text: str, currency: str = "") -> None:
-        self.basic(parent, name, text, currencyID=currency or self._currency)
+        self.basic(parent, name, text, currencyID=currency or self.currency)
