@@ -4,7 +4,7 @@ columns where a gutter runs between them, row by row through tables and contents
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -17,6 +17,8 @@ PROSE_WORDS = 2.6
 BLOCKS_MAX = 4_000
 DEPTH_MAX = 40
 SAME_ROW = 0.4
+# Blocks that share so many of their baselines are columns of cells; others side by side are texts.
+ALIGNED = 0.75
 
 
 class Piece(NamedTuple):
@@ -65,8 +67,45 @@ def _is_prose(column: list[Piece]) -> bool:
 
 
 def _rows(pieces: list[Piece]) -> list[Block]:
-    """Cells side by side: what stands on one baseline is read together, whatever column it stands in."""
-    lines = [line for piece in pieces for line in piece.block.lines]
+    """Cells side by side: what stands in one row is read together, from left to right."""
+    units = [unit for piece in pieces for unit in _units(piece, pieces)]
+    return [block for row in _separated(units, low=1, high=3, gap=0.0) for block in _row(row)]
+
+
+def _units(piece: Piece, pieces: list[Piece]) -> list[Piece]:
+    """A column of cells is taken apart. A text of several lines in one cell stays whole."""
+    lines = piece.block.lines
+    if len(lines) == 1 or not any(
+        other is not piece and _is_aligned(lines, other.block.lines) for other in pieces
+    ):
+        return [piece]
+    return [_piece(piece.number, Block((line,), line.box)) for line in lines]
+
+
+def _is_aligned(lines: Sequence[Line], others: Sequence[Line]) -> bool:
+    """Nearly every line of one has its neighbour in the other, on the same baseline."""
+    if min(len(lines), len(others)) < ALIGNED * max(len(lines), len(others), 2):
+        return False
+    reach, baselines = SAME_ROW * lines[0].box.height, [line.baseline for line in others]
+    shared = sum(any(abs(line.baseline - other) <= reach for other in baselines) for line in lines)
+    return shared >= ALIGNED * max(len(lines), len(others))
+
+
+def _row(pieces: list[Piece]) -> Iterator[Block]:
+    """A whole text is read before what stands right of it; lines beside each other are read across."""
+    lines: list[Line] = []
+    for column in _separated(pieces, low=0, high=2, gap=0.0):
+        if all(len(piece.block.lines) == 1 for piece in column):
+            lines += [piece.block.lines[0] for piece in column]
+            continue
+        yield from _across(lines)
+        lines = []
+        yield from (piece.block for piece in sorted(column, key=lambda piece: piece.edges.top))
+    yield from _across(lines)
+
+
+def _across(lines: list[Line]) -> Iterator[Block]:
+    """What stands on one baseline is one row, whatever column it stands in."""
     rows: list[list[Line]] = []
     for line in sorted(lines, key=lambda line: line.baseline):
         if not rows or line.baseline - rows[-1][0].baseline > SAME_ROW * line.box.height:
@@ -74,7 +113,7 @@ def _rows(pieces: list[Piece]) -> list[Block]:
         rows[-1].append(line)
     for row in rows:
         row.sort(key=lambda line: line.box.left)
-    return [Block(tuple(row), around([line.box for line in row])) for row in rows]
+        yield Block(tuple(row), around([line.box for line in row]))
 
 
 def _separated(pieces: list[Piece], *, low: int, high: int, gap: float) -> list[list[Piece]]:

@@ -28,6 +28,7 @@ RAISED = 0.15
 LIGATURES = str.maketrans({"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl",
                            "\ufb05": "st", "\ufb06": "st"})  # fmt: skip
 LIGATURE = re.compile("[\ufb00-\ufb06]")
+HALF = re.compile("[\ud800-\udfff]")
 # What a word may have to be cleaned of. A page is searched once for all of its words.
 ODD = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\uf8ff\ufb00-\ufb06\ufe00-\ufe0f\ufeff"
@@ -167,8 +168,12 @@ class TextPage:
         count = max(0, raw.FPDFText_CountChars(self._handle_pointer()))
         space = (ctypes.c_ushort * (2 * count + 2))()
         written = raw.FPDFText_GetText(self._handle_pointer(), 0, count, space)
-        text = bytes(memoryview(space).cast("B")[: 2 * max(0, written - 1)]).decode("utf-16-le", "replace")
-        if len(text) == count:
+        length = max(0, written - 1)
+        text = bytes(memoryview(space).cast("B")[: 2 * length]).decode("utf-16-le", "replace")
+        if len(text) != length:
+            # PDFium counts the halves of a character beyond the first plane, such as an emoji, as two.
+            text = "".join(map(chr, space[:length]))
+        if length == count:
             return text, None
         return text, lambda position: int(library.char_index(self._handle, position))
 
@@ -239,6 +244,8 @@ class TextPage:
 
 def _cleaned(text: str) -> tuple[str, float]:
     """Ligatures spelt out, soft hyphens and what no document may hold left out; and how much of it has a meaning."""
+    if HALF.search(text):
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if LIGATURE.search(text):
         text = text.translate(LIGATURES)
     if text.isprintable():
