@@ -122,10 +122,12 @@ def _read(page: Any, number: int, book: StyleBook) -> Page:
     try:
         handle = ctypes.cast(text, ctypes.c_void_p).value
         assert handle is not None
-        blocks = blocks_of(TextPage(handle, view, book).lines())
+        reader = TextPage(handle, view, book)
+        blocks = in_reading_order(blocks_of(reader.lines()))
+        blocks += blocks_of(reader.turned)
     finally:
         raw.FPDFText_ClosePage(text)
-    return Page(number, view.width, view.height, view.rotation, tuple(in_reading_order(blocks)))
+    return Page(number, view.width, view.height, view.rotation, tuple(blocks))
 
 
 def _view(page: Any) -> View:

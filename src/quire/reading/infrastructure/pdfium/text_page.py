@@ -11,7 +11,7 @@ from itertools import pairwise
 import pypdfium2_raw as raw
 
 from quire.reading.domain.layout import COLUMN_GAP, LineDraft
-from quire.reading.domain.page import Line, TextStyle, Word
+from quire.reading.domain.page import Box, Line, TextStyle, Word, around
 from quire.reading.infrastructure.pdfium import library
 from quire.reading.infrastructure.pdfium.font import UNKNOWN, Font, font_of
 from quire.reading.infrastructure.pdfium.view import OFF_PAGE, View
@@ -57,6 +57,8 @@ class TextPage:
         self._handle = handle
         self._view = view
         self._book = book
+        self.turned: list[Line] = []
+        """Found by `lines`, and not among them: they cross the rows of the page."""
         self._fonts: dict[int | None, Font] = {}
         # The text object of the last word, and the same once more if its words stand upright on one baseline.
         self._object: int | None = -1
@@ -81,10 +83,35 @@ class TextPage:
             start, end = row.span()
             if is_simple and self._is_one_object(start, end - 1):
                 self._add_simple(draft, text, start, end)
+            elif self._is_turned(start if index is None else index(start)):
+                self._add_turned(text, start, end, index)
             else:
                 self._add_any(draft, text, start, end, index)
             draft.end()
         return draft.lines
+
+    def _is_turned(self, first: int) -> bool:
+        """Text that runs up or down a page that is upright itself, as stamps and margins do."""
+        owner = library.text_object(self._handle, first)
+        if owner != self._object:
+            self._look_at(owner, first)
+        if not owner or owner == self._plain or not self._view.is_upright:
+            return False
+        library.object_matrix(owner, self._to_matrix)
+        return bool(abs(self._matrix.b) > abs(self._matrix.a))
+
+    def _add_turned(self, text: str, start: int, end: int, index: Callable[[int], int] | None) -> None:
+        words: list[Word] = []
+        for token in WORD.finditer(text, start, end):
+            first, last = token.start(), token.end() - 1
+            if index is not None:
+                first, last = index(first), index(last)
+            word, _ = self._word(first, last, token[0], broken=False)
+            if word is not None:
+                words.append(word)
+        if words:
+            box = around([Box(*word[1:5]) for word in words])
+            self.turned.append(Line(tuple(words), box, box.bottom, is_hyphenated=False))
 
     def _is_one_object(self, first: int, last: int) -> bool:
         """Text objects follow each other: what begins and ends in one is in it whole."""

@@ -1,0 +1,96 @@
+"""What a page says, on pages made here: characters beyond the first plane, text up the margin, tables whose cells hold
+several lines."""
+
+from __future__ import annotations
+
+from quire.convert.infrastructure.mappings.sample_pdf import assembled
+from quire.reading.domain.page import Page
+from quire.reading.infrastructure.pdfium.pdf import Pdf
+
+# The letter Q is drawn and means a telephone, as symbol fonts do it.
+TELEPHONE = b"""/CIDInit /ProcSet findresource begin 12 dict begin begincmap
+/CMapName /X def /CMapType 2 def
+1 begincodespacerange <00> <FF> endcodespacerange
+1 beginbfchar <51> <D83DDCDE> endbfchar
+1 beginbfrange <20> <50> <0020> endbfrange
+1 beginbfrange <52> <7E> <0052> endbfrange
+endcmap end end"""
+
+
+def page_of(*drawn: bytes) -> Page:
+    content = b"BT /F1 10 Tf %s ET" % b" ".join(drawn)
+    pdf = assembled(
+        (
+            b"<< /Type /Catalog /Pages 2 0 R >>",
+            b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R "
+            b"/Resources << /Font << /F1 5 0 R >> >> >>",
+            b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content),
+            b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 6 0 R >>",
+            b"<< /Length %d >>\nstream\n%s\nendstream" % (len(TELEPHONE), TELEPHONE),
+        )
+    )
+    return Pdf(pdf, len(pdf), 10).document().pages[0]
+
+
+def shown(text: str, left: float, top: float) -> bytes:
+    return b"1 0 0 1 %g %g Tm (%s) Tj" % (left, 842 - top, text.encode())
+
+
+def texts(page: Page) -> list[str]:
+    return [" | ".join(line.text for line in block.lines) for block in page.blocks]
+
+
+def test_words_after_an_emoji_keep_their_letters_and_places() -> None:
+    page = page_of(shown("Q +33 456 and Q more", 100, 100), shown("below it", 100, 112))
+    assert texts(page) == ["📞 +33 456 and 📞 more | below it"]
+    without = page_of(shown("W +33 456 and W more", 100, 100), shown("below it", 100, 112))
+    words, others = (
+        [word for line in some.blocks[0].lines for word in line.words] for some in (page, without)
+    )
+    last, other = words[-1], others[-1]
+    assert (last.text, last.left, last.right) == ("it", other.left, other.right)
+
+
+def test_text_up_the_margin_is_words_and_stays_out_of_the_rows_it_crosses() -> None:
+    up = b"0 1 -1 0 30 500 Tm (S) Tj 0 1 -1 0 30 506.67 Tm (ide note) Tj"
+    rows = [shown(f"row {n} here", 100, 300 + 20 * n) for n in range(3)]
+    page = page_of(*rows[:2], up, rows[2])
+    assert texts(page)[-1] == "Side note"
+    assert [text for block in texts(page)[:-1] for text in block.split(" | ")] == [
+        "row 0 here",
+        "row 1 here",
+        "row 2 here",
+    ]
+    margin = page.blocks[-1].box
+    assert margin.height > 30 > 15 > margin.width
+
+
+def test_text_of_several_lines_in_a_cell_stays_whole() -> None:
+    page = page_of(
+        shown("1", 50, 106),
+        *(shown(line, 100, 100 + 12 * n) for n, line in enumerate(("A long name", "that goes on"))),
+        shown("2 pcs", 300, 106),
+        shown("9,90", 400, 106),
+        shown("2", 50, 146),
+        *(shown(line, 100, 140 + 12 * n) for n, line in enumerate(("Another", "of two lines"))),
+        shown("4 pcs", 300, 146),
+        shown("8,80", 400, 146),
+    )
+    assert texts(page) == [
+        "1",
+        "A long name | that goes on",
+        "2 pcs | 9,90",
+        "2",
+        "Another | of two lines",
+        "4 pcs | 8,80",
+    ]
+
+
+def test_columns_whose_lines_stand_beside_each_other_are_read_across() -> None:
+    names = ("Number", "Day", "Order", "Due")
+    page = page_of(
+        *(shown(name, 100, 100 + 12 * n) for n, name in enumerate(names)),
+        *(shown(f"value {n}", 300, 100 + 12 * n) for n in range(4)),
+    )
+    assert texts(page) == [f"{name} | value {n}" for n, name in enumerate(names)]
