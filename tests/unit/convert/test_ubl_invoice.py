@@ -231,6 +231,12 @@ def test_an_invoice_that_names_the_norm_and_does_not_add_up_is_refused(guideline
     assert "100.00 is stated, the parts come to 99.99 (BR-CO-10)" in refusal.value.detail
 
 
+@pytest.mark.parametrize("amount", ["9" * 40, f"1{'0' * 26}.55"])
+def test_an_amount_longer_than_any_sum_is_refused_like_another_wrong_one(amount: str) -> None:
+    with pytest.raises(EmbeddedInvoiceError, match="BR-CO-10"):
+        ubl(a_line(amount=amount), guideline=NORM)
+
+
 def test_each_sum_of_the_header_is_held_against_its_parts() -> None:
     sound = an_invoice(guideline=NORM)
     for rule, stated, wrong in (

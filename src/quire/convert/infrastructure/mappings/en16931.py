@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 
 from lxml import etree
 
@@ -19,7 +19,8 @@ NORM = "urn:cen.eu:en16931:2017"
 CII_ONLY = ("factur-x", "zugferd")
 # What the norm calls a guideline that goes further than itself.
 EXTENSION = "#conformant#"
-CENT = Decimal("0.01")
+# Stated sums are rounded to cents.
+HALF_A_CENT = Decimal("0.005")
 # Taxable amounts may be rounded otherwise than their parts: the norm's published rules let them differ by less than 1.
 ROOM = Decimal(1)
 
@@ -37,7 +38,7 @@ def guideline_for(invoice: etree._Element, guideline: str) -> str:
 def breach_of(invoice: etree._Element) -> str:
     """The first sum that does not come out, in words; nothing when all do."""
     for rule, what, parts, stated in _sums(invoice):
-        if parts.quantize(CENT, ROUND_HALF_UP) != stated:
+        if abs(parts - stated) > HALF_A_CENT:
             return f"{what}: {stated} is stated, the parts come to {parts} ({rule})"
     for line in invoice.findall("{*}InvoiceLine"):
         if len(line.findall("{*}Item/{*}ClassifiedTaxCategory")) != 1:
