@@ -143,7 +143,9 @@ def _submission(
 
 
 async def _survey(intake: Intake, submissions: Sequence[Submission], *, with_keys: bool) -> Survey:
-    queues = {item.queue for item in submissions if intake.policies.queues.kind(item.kind).require_worker}
+    kinds = {item.kind for item in submissions}
+    needy = {kind for kind in kinds if intake.policies.queues.kind(kind).require_worker}
+    queues = {item.queue for item in submissions if item.kind in needy} if needy else set()
     keys = _keys(submissions) if with_keys else []
     return await intake.store.survey(keys, list(queues)) if keys or queues else Survey({}, frozenset())
 
