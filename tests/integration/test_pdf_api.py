@@ -6,9 +6,10 @@ import asyncio
 import hashlib
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -147,15 +148,25 @@ def test_document_comes_in_the_answer_to_who_asks_for_a_pdf(ann: httpx.Client, a
         assert late.headers["Retry-After"]
 
 
-def test_document_whose_bytes_are_gone_is_made_again_for_who_asks_for_a_pdf(
-    press: Press, ann: httpx.Client
+def cut_off(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-100])
+
+
+def change(file: Path) -> None:
+    whole = file.read_bytes()
+    file.write_bytes(whole[:200] + b"????" + whole[204:])
+
+
+@pytest.mark.parametrize("harm", [Path.unlink, cut_off, change])
+def test_document_whose_bytes_are_gone_or_wrong_is_made_again_for_who_asks_for_a_pdf(
+    press: Press, ann: httpx.Client, harm: Callable[[Path], None]
 ) -> None:
-    as_pdf = {"Accept": "application/pdf"}
-    first = ann.post("/pdf/jobs", json=document("swept away"), headers=as_pdf)
+    as_pdf, wanted = {"Accept": "application/pdf"}, document(f"harmed by {harm.__name__}")
+    first = ann.post("/pdf/jobs", json=wanted, headers=as_pdf)
     job_id = first.headers["Location"].rpartition("/")[2]
     (file,) = (path for path in press.directory.rglob(f"{job_id}/*") if path.is_file())
-    file.unlink()
-    again = ann.post("/pdf/jobs", json=document("swept away"), headers=as_pdf)
+    harm(file)
+    again = ann.post("/pdf/jobs", json=wanted, headers=as_pdf)
     assert (again.status_code, again.content) == (200, first.content)
     assert again.headers["Location"] != first.headers["Location"]
     assert ann.get(first.headers["Location"]).json()["status"] == "expired"

@@ -83,10 +83,12 @@ class ApiClient:
             raise ApiRefusalError(NO_RENDERER, answer.status_code)
         return str(answer.json()["job_id"]), answer.status_code == EXISTING
 
-    def post_file(self, path: str, file: BinaryIO, **fields: str) -> Any:
-        """A form with one file, read while it is sent. Its name stays here."""
-        form = {"files": {"file": ("input", file)}, "data": fields}
-        return self._send("POST", path, **form).json()
+    def post_pdf(self, file: BinaryIO, mapping: str) -> tuple[str, bool]:
+        """To be converted: the job's id, and whether it was there already. The file is read while it is sent; its name
+        stays here."""
+        form = {"files": {"file": ("input", file)}, "data": {"mapping": mapping}}
+        answer = self._send("POST", "/convert/jobs", **form)
+        return str(answer.json()["job_id"]), answer.status_code == EXISTING
 
     def post_text(self, path: str, body: object) -> str:
         """For answers that are pages."""

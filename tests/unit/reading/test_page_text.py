@@ -3,8 +3,10 @@ several lines."""
 
 from __future__ import annotations
 
+import pytest
+
 from quire.convert.infrastructure.mappings.sample_pdf import assembled
-from quire.reading.domain.page import Page
+from quire.reading.domain.page import Page, rejoined
 from quire.reading.infrastructure.pdfium.pdf import Pdf
 
 # The letter Q is drawn and means a telephone, as symbol fonts do it.
@@ -94,3 +96,18 @@ def test_columns_whose_lines_stand_beside_each_other_are_read_across() -> None:
         *(shown(f"value {n}", 300, 100 + 12 * n) for n in range(4)),
     )
     assert texts(page) == [f"{name} | value {n}" for n, name in enumerate(names)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "whole"),
+    [
+        ("docu", "ment", "document"),
+        ("RTD", "5521", "RTD-5521"),
+        ("2026", "10", "2026-10"),
+        ("EU", "weit", "EU-weit"),
+        ("Hans", "Peter", "Hans-Peter"),
+        ("доку", "мент", "документ"),
+    ],
+)
+def test_a_hyphen_beside_a_digit_or_a_capital_is_the_words_own(first: str, second: str, whole: str) -> None:
+    assert rejoined(first, second) == whole

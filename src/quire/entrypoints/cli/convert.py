@@ -12,7 +12,7 @@ from quire.entrypoints.api_client import ApiClient
 from quire.entrypoints.cli.hashing_file import HashingFile
 from quire.entrypoints.cli.job_waiting import ENDED, exit_by_outcome, wait_for_jobs
 from quire.entrypoints.cli.listing import AsJson, show_json
-from quire.entrypoints.cli.moments import between, size
+from quire.entrypoints.cli.moments import ago, between, size
 from quire.entrypoints.cli.sheet import put, sheet
 from quire.entrypoints.cli.whole_file import whole_file
 from quire.entrypoints.cli.with_api import with_api
@@ -46,11 +46,11 @@ def convert(
         raise typer.BadParameter("give a file and --mapping; --list shows the mappings")
     try:
         with file.open("rb") as source:
-            job_id = api.post_file("/convert/jobs", source, mapping=mapping)["job_id"]
+            job_id, existed = api.post_pdf(source, mapping)
     except OSError as error:
         raise typer.BadParameter(f"{file}: {error.strerror}") from None
     ended = wait_for_jobs(api, [job_id], timeout_seconds=timeout, quiet=as_json)
-    job = api.get(f"/convert/jobs/{job_id}")
+    job = api.get(f"/convert/jobs/{job_id}") | {"outcome": "existing" if existed else "created"}
     if job["status"] == "succeeded":
         path = output or Path(f"{file.stem}.{mapping}.xml")
         _save(api, job, path)
@@ -70,7 +70,8 @@ def _save(api: ApiClient, job: dict[str, Any], path: Path) -> None:
 
 def _show(job: dict[str, Any]) -> None:
     if job["status"] == "succeeded":
-        took = between(job["created_at"], job["finished_at"])
+        existing = f"existing, converted {ago(job['finished_at'])}"
+        took = existing if job["outcome"] == "existing" else between(job["created_at"], job["finished_at"])
         typer.echo(
             f"{job['file']}: {job['mapping']}, {size(job['size_bytes'])}, {took}, job {job['job_id']}",
             err=True,

@@ -21,7 +21,7 @@ def words(stage: Stage) -> str:
 
 def refused(stage: Stage) -> str:
     try:
-        stage.api.post_file("/convert/jobs", io.BytesIO(b"no PDF " + stage.mark.encode()), mapping="alto")
+        stage.api.post_pdf(io.BytesIO(b"no PDF " + stage.mark.encode()), "alto")
     except ApiRefusalError as error:
         expect(error.code == "NOT_A_PDF", f"refused with {error.code}")
         return f"{error.code}, nothing kept"
@@ -30,7 +30,7 @@ def refused(stage: Stage) -> str:
 
 
 def _converted(stage: Stage, pdf: bytes, mapping: str) -> bytes:
-    job_id = stage.api.post_file("/convert/jobs", io.BytesIO(pdf), mapping=mapping)["job_id"]
+    job_id, _ = stage.api.post_pdf(io.BytesIO(pdf), mapping)
     stage.ended(job_id)
     job: dict[str, Any] = stage.api.get(f"/convert/jobs/{job_id}")
     expect(job["status"] == "succeeded", f"the conversion is {job['status']}: {job['error']}")

@@ -44,7 +44,7 @@ class Word(NamedTuple):
 
 
 class Line(NamedTuple):
-    """`is_hyphenated`: its last word goes on in the next line, and the hyphen belongs to neither half."""
+    """`is_hyphenated`: its last word ends with a hyphen and goes on in the next line; see `rejoined`."""
 
     words: tuple[Word, ...]
     box: Box
@@ -83,6 +83,13 @@ class Document:
     producer: str = ""
     created_on: str = ""
     """A date as the file gives it, `2026-05-17`, or nothing."""
+
+
+def rejoined(first: str, second: str) -> str:
+    """The halves of a word without the hyphen between them, if that was put there to break the line. One beside a
+    digit or a capital is the word's own."""
+    hyphen = "" if first[-1:].islower() and second[:1].islower() else "-"
+    return f"{first}{hyphen}{second}"
 
 
 def around(boxes: list[Box]) -> Box:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from quire.reading.domain.page import Block, Document, Line, Page, TextStyle
+from quire.reading.domain.page import Block, Document, Line, Page, TextStyle, rejoined
 
 # Share of the page at its head and foot in which running titles and page numbers stand.
 EDGE = 0.09
@@ -88,7 +88,7 @@ def _goes_on(before: Passage, after: Passage) -> bool:
 
 
 def _joined(before: str, after: str) -> str:
-    return before[:-1] + after if before.endswith("\u00ad") else f"{before} {after}"
+    return rejoined(before[:-1], after) if before.endswith("\u00ad") else f"{before} {after}"
 
 
 def _passages(
@@ -158,7 +158,7 @@ def _text(lines: Iterable[Line]) -> str:
     text = ""
     for line in lines:
         piece = line.text
-        text = text[:-1] + piece if text.endswith("\u00ad") else f"{text} {piece}" if text else piece
+        text = _joined(text, piece) if text else piece
         if line.is_hyphenated:
             text = text[:-1] + "\u00ad"
     return text.strip()

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import IO, Any
 
 from quire.convert.domain.xml_mapping import (
+    CreditNoteError,
     EmbeddedInvoiceError,
     InvoiceWithoutLinesError,
     NoInvoiceError,
@@ -33,6 +34,7 @@ TASK = "quire.convert.infrastructure.mappings.child"
 REFUSALS: dict[str, type[QuireError]] = {
     error.code: error
     for error in (
+        CreditNoteError,
         EmbeddedInvoiceError,
         InvoiceWithoutLinesError,
         NoInvoiceError,

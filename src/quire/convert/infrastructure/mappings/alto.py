@@ -15,7 +15,7 @@ from xml.sax.saxutils import quoteattr
 from quire.convert.domain.xml_mapping import XmlMapping
 from quire.convert.infrastructure.mappings.mapping import Mapping, Source
 from quire.convert.infrastructure.mappings.schema import Schema
-from quire.reading import Block, Box, Line, Page, TextStyle
+from quire.reading import Block, Box, Line, Page, TextStyle, rejoined
 
 NAMESPACE = "http://www.loc.gov/standards/alto/ns-v4#"
 LOCATION = f"{NAMESPACE} http://www.loc.gov/standards/alto/v4/alto-4-3.xsd"
@@ -109,10 +109,10 @@ def _line(name: str, line: Line, look: str, broken: str, following: Line | None)
             text = text.translate(ESCAPES)
         more = "" if own == style else f' STYLEREFS="{look}{own}"'
         if number == 0 and broken:
-            more += _half(2, broken + word.text)
+            more += _half(2, rejoined(broken, word.text))
         if number == last and following is not None:
             text = text[:-1]
-            more += _half(1, word.text[:-1] + following.words[0].text)
+            more += _half(1, rejoined(word.text[:-1], following.words[0].text))
         wide = f'HPOS="{left * UNITS:.0f}" WIDTH="{(right - left) * UNITS:.0f}"'
         parts.append(f'<String CONTENT="{text}" {wide} {upright} WC="{confidence:g}"{more}/>')
     if following is not None:

@@ -29,11 +29,17 @@ def embedded_invoice(source: Source) -> tuple[bytes, etree._Element]:
     except etree.XMLSyntaxError as error:
         raise EmbeddedInvoiceError(f"it is not well-formed: {str(error.msg)[:200]}") from None
     if root.tag != f"{{{CII}}}CrossIndustryInvoice":
-        raise EmbeddedInvoiceError("its root is not a Cross Industry Invoice D16B or later")
+        raise EmbeddedInvoiceError(_other_root(root))
     schema = schema_of(profile_of(root))
     if not schema.validator.validate(root):
         raise EmbeddedInvoiceError(schema.reason())
     return xml, root
+
+
+def _other_root(root: etree._Element) -> str:
+    if etree.QName(root).localname == "CrossIndustryDocument":
+        return "it is ZUGFeRD 1, and ZUGFeRD from 2.0 and Factur-X are read"
+    return "its root is not a Cross Industry Invoice D16B or later"
 
 
 def profile_of(root: etree._Element) -> str:

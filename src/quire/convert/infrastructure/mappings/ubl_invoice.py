@@ -43,7 +43,9 @@ def translated(cii: Cii) -> etree._Element:
     lines = trade.all("IncludedSupplyChainTradeLineItem")
     counted = [line for line in lines if counts(line)]
     if not counted:
-        raise InvoiceWithoutLinesError("its profile has none, and a UBL invoice must have them")
+        raise InvoiceWithoutLinesError(
+            "its profile has none, and a UBL invoice must have them; facturx gives it as it is"
+        )
     agreement = trade.one("ApplicableHeaderTradeAgreement")
     delivery = trade.one("ApplicableHeaderTradeDelivery")
     settlement = trade.one("ApplicableHeaderTradeSettlement")

@@ -9,15 +9,19 @@ import time
 from collections.abc import AsyncIterator
 from uuid import UUID
 
+import structlog
+
 from quire.jobs.domain.errors import LeaseLostError
 from quire.jobs.domain.job import Artifact
 from quire.jobs.domain.lease import Lease
 from quire.jobs.infrastructure.postgres.sql import load
 from quire.kernel import QuireError
 from quire.runtime.database import Database
-from quire.runtime.storage import StorageBackend, StoredObject
+from quire.runtime.storage import StorageBackend, StorageCorruptError, StoredObject
 
 SQL = load("artifacts.sql")
+
+log = structlog.get_logger(__name__)
 
 
 class StoredArtifacts:
@@ -77,7 +81,12 @@ class StoredArtifacts:
             raise
 
     async def exists(self, artifact_key: str) -> bool:
-        return await self._storage.exists(artifact_key)
+        """What is there and not whole answers for nothing either."""
+        try:
+            return await self._storage.exists(artifact_key)
+        except StorageCorruptError:
+            log.warning("artifact_damaged", artifact_key=artifact_key)
+            return False
 
     async def discard_unpublished(self, artifact_key: str) -> None:
         """Bytes first: a record without bytes is found again by the sweep, bytes without a record never."""

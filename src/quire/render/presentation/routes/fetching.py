@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import structlog
 from fastapi import APIRouter, Header, Query, Response
 from fastapi.responses import JSONResponse
 
@@ -15,7 +16,9 @@ from quire.render.presentation.schemas.pdf import PdfReceipt, PdfVerification, W
 from quire.runtime.auth import Principal
 from quire.runtime.http import CurrentPrincipal
 from quire.runtime.http.object_answer import Download, object_answer
-from quire.runtime.storage import StorageNotFoundError
+from quire.runtime.storage import StorageCorruptError, StorageNotFoundError
+
+log = structlog.get_logger(__name__)
 
 
 def add_fetching(router: APIRouter, desk: PdfDesk) -> None:
@@ -62,7 +65,13 @@ async def asked_document_answer(
     """For who has just asked, and so may have it: what is done is not looked for again, and what is new is not
     looked at before it ends."""
     if receipt.artifact is not None:
-        return await _artifact_answer(desk, receipt.artifact)
+        try:
+            return await _artifact_answer(desk, receipt.artifact)
+        except StorageCorruptError:
+            # Bytes that are proven wrong serve nobody; without them the document is made again.
+            log.warning("artifact_damaged", job_id=str(receipt.job_id), artifact_key=receipt.artifact.key)
+            await desk.storage.delete(receipt.artifact.key)
+            raise GoneError("the document was damaged in storage", code="PDF_EXPIRED") from None
     if receipt.outcome == "created" and wait_seconds:
         await desk.watch.wait(receipt.job_id, wait_seconds)
         wait_seconds = 0
