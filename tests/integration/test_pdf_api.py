@@ -170,6 +170,18 @@ def test_document_whose_bytes_are_gone_or_wrong_is_made_again_for_who_asks_for_a
     assert (again.status_code, again.content) == (200, first.content)
     assert again.headers["Location"] != first.headers["Location"]
     assert ann.get(first.headers["Location"]).json()["status"] == "expired"
+    assert not file.exists()
+
+
+def test_document_cut_off_in_storage_is_made_again_and_what_is_left_of_it_goes(
+    press: Press, ann: httpx.Client
+) -> None:
+    job = rendered(ann, document("cut off"))
+    (file,) = (path for path in press.directory.rglob(f"{job['job_id']}/*") if path.is_file())
+    cut_off(file)
+    again = rendered(ann, document("cut off"))
+    assert (again["sha256"], again["job_id"] != job["job_id"]) == (job["sha256"], True)
+    assert not file.exists()
 
 
 def test_download_may_wait_for_its_document(ann: httpx.Client) -> None:

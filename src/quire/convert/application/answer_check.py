@@ -72,7 +72,7 @@ class AnswerCheck:
                 waiting.append(self._chunks.get())
             # Nothing comes after the end but, from `close`, another one.
             ended = END in waiting
-            if taken := END.join(waiting):
+            if taken := b"".join(waiting):
                 self._tell(self._note, len(taken))
                 yield taken
 

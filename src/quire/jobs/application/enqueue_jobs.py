@@ -300,6 +300,8 @@ async def _usable_holders(
     for holder in holders:
         key = holder.artifact_key
         if key is not None and not await intake.artifacts.exists(key):
+            # Of what is damaged a part still lies there, and nobody would find it once its job has let go of it.
+            await intake.artifacts.delete_bytes(key)
             if await intake.store.expire_vanished(holder.job_id, key, "intake"):
                 note_transition(Transition(kinds[holder.job_key], JobState.EXPIRED))
             continue
