@@ -35,7 +35,7 @@ FULL = Scale(
     memory_late=2000,
 )
 QUICK = Scale(
-    rounds=1, documents=40, slow_documents=4, answers=25, repeats=8, memory_early=30, memory_late=120
+    rounds=1, documents=40, slow_documents=4, answers=20, repeats=8, memory_early=30, memory_late=100
 )
 
 

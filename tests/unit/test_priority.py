@@ -27,6 +27,7 @@ def test_a_process_steps_back_by_what_it_is_told(niceness: int) -> None:
 
 
 BRINGS_A_CHILD = """
+import os
 import subprocess
 import time
 from pathlib import Path
@@ -37,10 +38,10 @@ weight = Path(f"/proc/{{child.pid}}/autogroup")
 for _ in range(50):
     # Who is not root may change only so many a second, together with everyone else.
     keep_back(child.pid)
-    if weight.read_text().endswith(" {niceness}\\n"):
+    if weight.read_text().endswith(f" {{os.getpriority(os.PRIO_PROCESS, 0)}}\\n"):
         break
     time.sleep(0.1)
-print(weight.read_text())
+print(weight.read_text(), os.getpriority(os.PRIO_PROCESS, 0))
 child.kill()
 """
 
@@ -50,4 +51,5 @@ child.kill()
 def test_a_child_in_a_session_of_its_own_stays_behind_too(niceness: int) -> None:
     script = BRINGS_A_CHILD.format(niceness=niceness)
     run = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
-    assert run.stdout.split()[-2:] == ["nice", str(niceness)]
+    *_, session, process = run.stdout.split()
+    assert session == process == str(niceness_after(niceness))
