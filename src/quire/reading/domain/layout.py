@@ -35,11 +35,13 @@ class LineDraft:
         words.append(word)
         self._edge, self._reach = word[3], size
 
-    def add_all(self, words: list[Word], baseline: float) -> None:
-        """A line of their own."""
-        self.end()
-        self._words, self._baseline = words, baseline
-        self.end()
+    def add_level(self, words: list[Word], baseline: float) -> None:
+        """A line of their own; all of them are as high as the first."""
+        if self._words:
+            self.end()
+        first, last = words[0], words[-1]
+        box = tuple.__new__(Box, (first[1], first[2], last[3], first[4]))
+        self.lines.append(tuple.__new__(Line, (tuple(words), box, baseline, False)))
 
     def end(self, *, is_hyphenated: bool = False) -> None:
         words = self._words
@@ -66,7 +68,7 @@ def blocks_of(lines: Iterable[Line]) -> list[Block]:
 def _groups(lines: Iterable[Line]) -> Iterator[list[Line]]:
     group: list[Line] = []
     for line in lines:
-        if group and not _continues(group[-1], line):
+        if group and not continues(group[-1], line):
             yield group
             group = []
         group.append(line)
@@ -74,7 +76,7 @@ def _groups(lines: Iterable[Line]) -> Iterator[list[Line]]:
         yield group
 
 
-def _continues(above: Line, below: Line) -> bool:
+def continues(above: Line, below: Line) -> bool:
     upper, lower = above.box, below.box
     height = upper.bottom - upper.top
     if abs((lower.bottom - lower.top) - height) > SIZE_CHANGE * height:

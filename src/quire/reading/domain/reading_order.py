@@ -9,16 +9,16 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from quire.reading.domain.page import Block, Box, Line, around
+from quire.reading.domain.text_box import SAME_ROW, is_text, whole_boxes
 
 # A gutter narrower than this, in points, is the space between words.
 GUTTER = 8.0
-# A column of prose has at least so many words a line; fewer are cells, page numbers, labels.
-PROSE_WORDS = 2.6
 BLOCKS_MAX = 4_000
 DEPTH_MAX = 40
-SAME_ROW = 0.4
 # Blocks that share so many of their baselines are columns of cells; others side by side are texts.
 ALIGNED = 0.75
+# A line with so many others on its baseline is a cell among cells.
+ROW_CELLS = 2
 
 
 class Piece(NamedTuple):
@@ -36,7 +36,7 @@ def in_reading_order(blocks: Sequence[Block]) -> list[Block]:
         return list(blocks)
     ordered: list[Block] = []
     if blocks:
-        _cut([_piece(number, block) for number, block in enumerate(blocks)], ordered, 0)
+        _cut([_piece(number, block) for number, block in enumerate(whole_boxes(blocks))], ordered, 0)
     return ordered
 
 
@@ -63,7 +63,7 @@ def _cut(pieces: list[Piece], ordered: list[Block], depth: int) -> None:
 
 def _is_prose(column: list[Piece]) -> bool:
     lines = [line for piece in column for line in piece.block.lines]
-    return len(lines) > 1 and sum(len(line.words) for line in lines) >= PROSE_WORDS * len(lines)
+    return len(lines) > 1 and is_text(lines)
 
 
 def _rows(pieces: list[Piece]) -> list[Block]:
@@ -75,45 +75,79 @@ def _rows(pieces: list[Piece]) -> list[Block]:
 def _units(piece: Piece, pieces: list[Piece]) -> list[Piece]:
     """A column of cells is taken apart. A text of several lines in one cell stays whole."""
     lines = piece.block.lines
-    if len(lines) == 1 or not any(
-        other is not piece and _is_aligned(lines, other.block.lines) for other in pieces
-    ):
+    if len(lines) == 1 or not _are_cells(lines, _columns_beside(piece, pieces)):
         return [piece]
     return [_piece(piece.number, Block((line,), line.box)) for line in lines]
+
+
+def _columns_beside(piece: Piece, pieces: list[Piece]) -> list[list[Line]]:
+    columns = _separated([other for other in pieces if other is not piece], low=0, high=2, gap=0.0)
+    return [[line for other in column for line in other.block.lines] for column in columns]
+
+
+def _are_cells(lines: Sequence[Line], others: list[list[Line]]) -> bool:
+    """Of several rows: there is a column beside with the same ones, or each has its row of other cells. What stands
+    between two of them, as a number does in the middle of its high row, shows that the row is but one."""
+    reach = SAME_ROW * lines[0].box.height
+    levels = [line.baseline for other in others for line in other]
+    if any(
+        lines[0].baseline < level < lines[-1].baseline and not _is_near(level, lines, reach)
+        for level in levels
+    ):
+        return False
+    in_rows = all(sum(abs(line.baseline - level) <= reach for level in levels) >= ROW_CELLS for line in lines)
+    return in_rows or any(_is_aligned(lines, other) for other in others)
+
+
+def _is_near(level: float, lines: Sequence[Line], reach: float) -> bool:
+    return any(abs(line.baseline - level) <= reach for line in lines)
 
 
 def _is_aligned(lines: Sequence[Line], others: Sequence[Line]) -> bool:
     """Nearly every line of one has its neighbour in the other, on the same baseline."""
     if min(len(lines), len(others)) < ALIGNED * max(len(lines), len(others), 2):
         return False
-    reach, baselines = SAME_ROW * lines[0].box.height, [line.baseline for line in others]
-    shared = sum(any(abs(line.baseline - other) <= reach for other in baselines) for line in lines)
-    return shared >= ALIGNED * max(len(lines), len(others))
+    reach = SAME_ROW * lines[0].box.height
+    return sum(_is_near(line.baseline, others, reach) for line in lines) >= ALIGNED * max(
+        len(lines), len(others)
+    )
 
 
 def _row(pieces: list[Piece]) -> Iterator[Block]:
     """A whole text is read before what stands right of it; lines beside each other are read across."""
-    lines: list[Line] = []
+    cells: list[Piece] = []
     for column in _separated(pieces, low=0, high=2, gap=0.0):
-        if all(len(piece.block.lines) == 1 for piece in column):
-            lines += [piece.block.lines[0] for piece in column]
+        if _is_column_of_cells(column, cells):
+            cells += column
             continue
-        yield from _across(lines)
-        lines = []
+        yield from _across(cells)
+        cells = []
         yield from (piece.block for piece in sorted(column, key=lambda piece: piece.edges.top))
-    yield from _across(lines)
+    yield from _across(cells)
 
 
-def _across(lines: list[Line]) -> Iterator[Block]:
-    """What stands on one baseline is one row, whatever column it stands in."""
-    rows: list[list[Line]] = []
-    for line in sorted(lines, key=lambda line: line.baseline):
-        if not rows or line.baseline - rows[-1][0].baseline > SAME_ROW * line.box.height:
+def _is_column_of_cells(column: list[Piece], cells: list[Piece]) -> bool:
+    """Single lines, or several cells of which each begins beside one that stands left of it."""
+    if all(len(piece.block.lines) == 1 for piece in column):
+        return True
+    labels = [cell.block.lines[0] for cell in cells]
+    firsts = [piece.block.lines[0] for piece in column]
+    return len(column) > 1 and all(
+        _is_near(first.baseline, labels, SAME_ROW * first.box.height) for first in firsts
+    )
+
+
+def _across(cells: list[Piece]) -> Iterator[Block]:
+    """What begins on one baseline is one row, whatever column it stands in."""
+    rows: list[list[tuple[Line, ...]]] = []
+    for lines in sorted((cell.block.lines for cell in cells), key=lambda lines: lines[0].baseline):
+        if not rows or lines[0].baseline - rows[-1][0][0].baseline > SAME_ROW * lines[0].box.height:
             rows.append([])
-        rows[-1].append(line)
+        rows[-1].append(lines)
     for row in rows:
-        row.sort(key=lambda line: line.box.left)
-        yield Block(tuple(row), around([line.box for line in row]))
+        row.sort(key=lambda lines: lines[0].box.left)
+        flat = tuple(line for lines in row for line in lines)
+        yield Block(flat, around([line.box for line in flat]))
 
 
 def _separated(pieces: list[Piece], *, low: int, high: int, gap: float) -> list[list[Piece]]:

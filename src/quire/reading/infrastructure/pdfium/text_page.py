@@ -41,10 +41,14 @@ class StyleBook:
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[str, float, bool, bool], int] = {}
+        self._known: dict[tuple[Font, float], int] = {}
 
     def number(self, font: Font, size: float) -> int:
-        key = (font.family, round(size, 1), font.is_bold, font.is_italic)
-        return self._numbers.setdefault(key, len(self._numbers))
+        number = self._known.get((font, size))
+        if number is None:
+            key = (font.family, round(size, 1), font.is_bold, font.is_italic)
+            number = self._known[font, size] = self._numbers.setdefault(key, len(self._numbers))
+        return number
 
     def styles(self) -> tuple[TextStyle, ...]:
         return tuple(TextStyle(*key) for key in self._numbers)
@@ -66,13 +70,13 @@ class TextPage:
         self._size = self._baseline = self._top = self._bottom = 0.0
         self._style = 0
         self._real = ctypes.c_float()
-        self._to_real = ctypes.byref(self._real)
+        self._to_real = ctypes.addressof(self._real)
         self._x, self._y = ctypes.c_double(), ctypes.c_double()
-        self._to_x, self._to_y = ctypes.byref(self._x), ctypes.byref(self._y)
+        self._to_x, self._to_y = ctypes.addressof(self._x), ctypes.addressof(self._y)
         self._rect = raw.FS_RECTF()
-        self._to_rect = ctypes.byref(self._rect)
+        self._to_rect = ctypes.addressof(self._rect)
         self._matrix = raw.FS_MATRIX()
-        self._to_matrix = ctypes.byref(self._matrix)
+        self._to_matrix = ctypes.addressof(self._matrix)
 
     def lines(self) -> list[Line]:
         """A gap wider than text has makes two lines of one, as columns and cells need."""
@@ -133,11 +137,11 @@ class TextPage:
             if after - first > 1:
                 loose_box(handle, after - 1, to_rect)
             if left - edge > widest:
-                draft.add_all(words, self._baseline)
+                draft.add_level(words, self._baseline)
                 words = []
             edge = rect.right - shift
             words.append(new(Word, (found[0], left, top, edge, bottom, style, 1.0)))
-        draft.add_all(words, self._baseline)
+        draft.add_level(words, self._baseline)
 
     def _add_any(
         self, draft: LineDraft, text: str, start: int, end: int, index: Callable[[int], int] | None

@@ -1,0 +1,114 @@
+"""The order of blocks on pages that are drawn in a few lines here, each with the words it has and the place it has."""
+
+from __future__ import annotations
+
+from quire.reading.domain.layout import blocks_of
+from quire.reading.domain.page import Box, Line, Word
+from quire.reading.domain.reading_order import in_reading_order
+
+SIZE = 10.0
+LETTER = 5.0
+
+
+def line(text: str, left: float, baseline: float) -> Line:
+    words, edge = [], left
+    for part in text.split():
+        right = edge + LETTER * len(part)
+        words.append(Word(part, edge, baseline - 8, right, baseline + 2, 0))
+        edge = right + LETTER
+    return Line(tuple(words), Box(left, baseline - 8, words[-1].right, baseline + 2), baseline, False)
+
+
+def read(*drawn: tuple[str, float, float]) -> list[str]:
+    """The page's lines as they are read, of lines in the order in which the file draws them."""
+    blocks = in_reading_order(blocks_of(line(*one) for one in drawn))
+    return [each.text for block in blocks for each in block.lines]
+
+
+def test_boxes_side_by_side_are_read_one_after_the_other_though_a_spreadsheet_draws_them_row_by_row() -> None:
+    assert read(
+        ("A heading that runs over the whole page, from its left to its right", 50, 60),
+        ("Our references of today", 50, 100),
+        ("Your numbers with us", 300, 100),
+        ("Customer no. R 0215", 50, 112),
+        ("Location code 365 478", 300, 112),
+        ("Order no. S 2547", 50, 124),
+        ("Register no. 98 765", 300, 124),
+        ("Routing code one two", 300, 136),
+        ("Tax no. FR 05", 300, 148),
+    ) == [
+        "A heading that runs over the whole page, from its left to its right",
+        "Our references of today", "Customer no. R 0215", "Order no. S 2547",
+        "Your numbers with us", "Location code 365 478", "Register no. 98 765", "Routing code one two", "Tax no. FR 05",
+    ]  # fmt: skip
+
+
+def test_terms_stay_with_what_explains_them() -> None:
+    assert read(
+        ("-i", 50, 100),
+        ("If this option is present, the shell asks", 100, 100),
+        ("-l", 50, 112),
+        ("Makes the shell a login shell", 100, 112),
+        ("-r", 50, 124),
+        ("Makes the shell a restricted one", 100, 124),
+    ) == [
+        "-i", "If this option is present, the shell asks",
+        "-l", "Makes the shell a login shell",
+        "-r", "Makes the shell a restricted one",
+    ]  # fmt: skip
+
+
+def test_footnotes_keep_the_place_of_their_marks() -> None:
+    assert read(
+        ("One of the notes of this page", 60, 700),
+        ("1", 50, 706),
+        ("Another one of the notes of this page", 60, 712),
+        ("2", 50, 718),
+        ("The last one of the notes", 60, 724),
+    ) == [
+        "One of the notes of this page", "1", "Another one of the notes of this page", "2", "The last one of the notes",
+    ]  # fmt: skip
+
+
+def test_cells_of_several_lines_stay_whole_in_a_row_whose_number_stands_in_the_middle() -> None:
+    assert read(
+        ("3", 50, 106),
+        ("Order 2", 80, 100),
+        ("Ref B", 80, 112),
+        ("A call", 160, 100),
+        ("Half an hour", 160, 112),
+        ("7.00", 300, 106),
+    ) == ["3", "Order 2", "Ref B", "A call", "Half an hour", "7.00"]
+
+
+def test_a_column_drawn_as_one_text_is_read_with_its_rows() -> None:
+    assert read(
+        ("Discount one", 50, 100),
+        ("1 %", 200, 100),
+        ("Discount two", 50, 112),
+        ("2 %", 200, 112),
+        ("-1.00", 300, 100),
+        ("-2.00", 300, 112),
+    ) == ["Discount one", "1 %", "-1.00", "Discount two", "2 %", "-2.00"]
+
+
+def test_a_value_of_two_lines_follows_its_label() -> None:
+    assert read(
+        ("Aqua Lab", 50, 102),
+        ("Gracht 241", 50, 114),
+        ("Amsterdam", 50, 126),
+        ("Statement no.", 150, 100),
+        ("2026-10", 300, 100),
+        ("Account", 150, 120),
+        ("NL91 ABNA", 300, 120),
+        ("Operating account", 300, 132),
+    ) == [
+        "Aqua Lab",
+        "Gracht 241",
+        "Amsterdam",
+        "Statement no.",
+        "2026-10",
+        "Account",
+        "NL91 ABNA",
+        "Operating account",
+    ]
