@@ -83,7 +83,9 @@ def test_what_the_gateway_refuses_is_said_with_its_own_code(running: QuireUp, tm
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing else")
     done = convert(running, tmp_path, "broken.pdf", "--mapping", "alto")
     assert done.returncode == 4, done.stderr
-    assert "failed: GW_4XX: the gateway answered 4" in done.stderr
+    assert "failed: GW_4XX: the gateway answered 422 (PDF_DAMAGED): " in done.stderr
+    again = json.loads(convert(running, tmp_path, "broken.pdf", "-m", "alto", "--json").stdout)
+    assert (again["error"]["error_code"], again["gateway_code"]) == ("GW_4XX", "PDF_DAMAGED")
     assert not list(tmp_path.glob("*.xml"))
 
 
