@@ -80,7 +80,8 @@ async def hand_in(site: Site, engine: Engine, pdf: bytes, mapping: str = "alto")
     settings = load_settings(**site.names)
     inputs = input_store(settings, engine.storage)
     await inputs.ensure_ready()
-    desk = ConvertDesk(engine.intake, inputs, mapping_list(settings), settings.convert_max_file_bytes)
+    max_bytes = settings.convert_max_file_bytes
+    desk = ConvertDesk(engine.intake, inputs, mapping_list(settings), max_bytes, engine.storage)
 
     async def chunks() -> AsyncIterator[bytes]:
         yield pdf
