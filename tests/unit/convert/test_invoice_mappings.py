@@ -129,13 +129,22 @@ def test_an_invoice_is_known_by_its_name_among_other_files() -> None:
     invoice = an_invoice()
     others = (("terms.txt", b"none"), ("../../invoice.bin", invoice.replace(b"R-1", b"R-2")))
     assert mapped("facturx", with_attachments(*others, ("Factur-X.xml", invoice))) == invoice
-    with pytest.raises(NoInvoiceError):
+    with pytest.raises(NoInvoiceError, match=r"is attached, only \.\./\.\./invoice\.bin, terms\.txt$"):
         mapped("facturx", with_attachments(*others))
+
+
+def test_of_many_attachments_with_long_and_odd_names_a_few_are_named_short_and_clean() -> None:
+    others = [(f"{number}\x1b[31m{'x' * 400}.txt", b"none") for number in range(9)]
+    with pytest.raises(NoInvoiceError) as refusal:
+        mapped("facturx", with_attachments(*others))
+    assert refusal.value.detail.endswith(f"4[31m{'x' * 34}… and 4 more")
+    assert refusal.value.detail.isprintable()
+    assert len(refusal.value.detail) <= 300
 
 
 def test_a_pdf_without_an_invoice_is_refused() -> None:
     for mapping in ("facturx", "ubl-invoice"):
-        with pytest.raises(NoInvoiceError):
+        with pytest.raises(NoInvoiceError, match=r"is attached, nor any other file$"):
             mapped(mapping, sample("zoo-design"))
 
 

@@ -27,6 +27,7 @@ HEALTH_SECONDS = 3.0
 CHUNK_BYTES = 262_144
 # Of an error's body: enough for its code and sentence.
 ERROR_BODY_BYTES = 8192
+WORDS_LENGTH = 300
 
 
 class HttpGatewayClient:
@@ -117,7 +118,7 @@ def _words_of(body: bytes) -> tuple[str | None, str]:
         return None, ""
     code = checked_code(said[0])
     words = said[1:] if code else said
-    return code, " ".join(part[:200] for part in words if isinstance(part, str))
+    return code, " ".join(part[:WORDS_LENGTH] for part in words if isinstance(part, str))
 
 
 def _retry_after(answer: httpx.Response) -> float:
