@@ -103,9 +103,8 @@ async def _bare(url: str, pdf: bytes, mapping: str, calls: int, lanes: int, dire
 async def _through(engine: Engine, names: dict[str, str], pdf: bytes, mapping: str, calls: int) -> float:
     """Seconds a job, from the first claim to the last success, of jobs that all wait in a paused queue."""
     settings = load_settings(**names)
-    desk = ConvertDesk(
-        engine.intake, input_store(settings, engine.storage), mapping_list(settings), len(pdf) + 100
-    )
+    inputs = input_store(settings, engine.storage)
+    desk = ConvertDesk(engine.intake, inputs, mapping_list(settings), len(pdf) + 100, engine.storage)
     await engine.board.pause(CONVERT_QUEUE, "bench")
     ids = [(await create_conversion(desk, WHO, mapping, _once(_variant(pdf)))).job_id for _ in range(calls)]
     await engine.board.resume(CONVERT_QUEUE)

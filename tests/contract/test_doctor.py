@@ -115,6 +115,13 @@ async def test_gateway_that_is_unwell_is_named_and_one_that_answers_is_fit(tmp_p
     assert (fit.status, unwell.status) == ("ok", "fail")
 
 
+async def test_gateway_of_quire_up_that_does_not_answer_is_named_with_its_log(tmp_path: Path) -> None:
+    (tmp_path / "gateway.url").write_text(f"{NO_SERVER}\n")
+    finding = await finding_of("gateway", tmp_path, GATEWAY_URL="")
+    assert (finding.status, finding.detail) == ("fail", "that of `quire up` gives no healthy answer")
+    assert str(tmp_path / "logs" / "gateway.log") in finding.fix
+
+
 async def test_no_gateway_is_no_fault(tmp_path: Path) -> None:
     finding = await finding_of("gateway", tmp_path, GATEWAY_URL="")
     assert (finding.status, finding.detail.partition(":")[0]) == ("ok", "not configured")

@@ -47,5 +47,13 @@ def test_a_failed_get_says_why_and_leaves_no_file(tmp_path: Path) -> None:
     assert b"LOCAL_FILE_UNUSABLE" in quire(tmp_path, "get", "nothing", f"{tmp_path}/no/out", code=1).stderr
 
 
+def test_a_file_that_cannot_be_read_is_refused_by_name_and_puts_nothing(tmp_path: Path) -> None:
+    quire(tmp_path, "check")
+    for name, reason in (("missing.pdf", b"there is no such file"), (".", b"it is a directory")):
+        failed = quire(tmp_path, "put", name, "a/in.pdf", code=1)
+        assert b"error: LOCAL_FILE_UNUSABLE: " + name.encode() + b": " + reason in failed.stderr
+    assert json.loads(quire(tmp_path, "ls", "--json").stdout) == []
+
+
 def test_a_storage_that_is_not_there_is_worth_another_try(tmp_path: Path) -> None:
     assert b"STORAGE_UNAVAILABLE" in quire(tmp_path, "ls", code=3).stderr

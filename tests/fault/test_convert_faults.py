@@ -80,7 +80,8 @@ async def hand_in(site: Site, engine: Engine, pdf: bytes, mapping: str = "alto")
     settings = load_settings(**site.names)
     inputs = input_store(settings, engine.storage)
     await inputs.ensure_ready()
-    desk = ConvertDesk(engine.intake, inputs, mapping_list(settings), settings.convert_max_file_bytes)
+    max_bytes = settings.convert_max_file_bytes
+    desk = ConvertDesk(engine.intake, inputs, mapping_list(settings), max_bytes, engine.storage)
 
     async def chunks() -> AsyncIterator[bytes]:
         yield pdf
@@ -201,7 +202,7 @@ async def test_every_answer_of_the_gateway_has_its_code_and_its_number_of_attemp
         assert calls.count(hashlib.sha256(pdf).hexdigest()) == ENDINGS[name][2], name
 
     refused = await job_of(engine, ids["400"])
-    assert refused.error_message == "the gateway answered 400: TEST_REFUSAL as the file wished"
+    assert refused.error_message == "the gateway answered 400 (TEST_REFUSAL): as the file wished"
     by_machine = await end_of(engine, stale)
     assert (by_machine.error_code, by_machine.attempt) == ("MAPPING_NOT_ALLOWED", 1)
     by_disk = await end_of(engine, lost)

@@ -75,6 +75,7 @@ async def test_a_file_is_taken_in_under_the_jobs_own_id_whatever_its_client_call
         "input_size_bytes": len(PDF),
         "attempt": 0,
         "error": None,
+        "gateway_code": None,
         "result_url": None,
         "result_path": None,
     }

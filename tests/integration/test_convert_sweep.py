@@ -32,7 +32,7 @@ async def pdf(number: int) -> AsyncIterator[bytes]:
 
 
 async def handed_in(engine: Engine, inputs: StoredInputStore, count: int) -> list[UUID]:
-    desk = ConvertDesk(engine.intake, inputs, MappingList(["alto"]), 1000)
+    desk = ConvertDesk(engine.intake, inputs, MappingList(["alto"]), 1000, engine.storage)
     return [(await create_conversion(desk, ANN, "alto", pdf(number))).job_id for number in range(count)]
 
 

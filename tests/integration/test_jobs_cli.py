@@ -173,6 +173,9 @@ async def test_problems_are_listed_shown_and_decided(office: Office, quire: Quir
         "ALPHA",
         "BETA",
     }
+    part, whole = [await quire("problems", "list", "--limit", number) for number in "12"]
+    assert (part.err, whole.err) == ("There are more: --limit shows more than the newest 1.\n", "")
+    assert [len(said.out.splitlines()) for said in (part, whole)] == [2, 3]
     shown = await quire("problems", "show", first["problem_id"])
     assert "retry | discard" in shown.out
     retried = await quire("jobs", "retry", first["id"], "--wait")

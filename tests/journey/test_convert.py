@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -79,18 +79,51 @@ def done(client: httpx.Client, accepted: httpx.Response) -> dict[str, Any]:
     return job
 
 
+def cut_off(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-100])
+
+
+def change(file: Path) -> None:
+    whole = file.read_bytes()
+    file.write_bytes(whole[:50] + b"????" + whole[54:])
+
+
+@pytest.mark.parametrize("harm", [Path.unlink, cut_off, change])
+def test_a_file_whose_result_is_gone_or_wrong_is_converted_again_for_who_hands_it_in_again(
+    running: QuireUp, harm: Callable[[Path], None]
+) -> None:
+    wanted = {
+        "data": {"mapping": "tei"},
+        "files": {"file": ("a.pdf", text_pdf(f"harmed by {harm.__name__}"))},
+    }
+    headers = {"Authorization": f"Bearer {running.token}"}
+    with httpx.Client(base_url=running.url, headers=headers, timeout=60) as client:
+        first = done(client, client.post("/convert/jobs", **wanted))
+        (file,) = running.data_dir.rglob(f"results/{first['job_id']}/*")
+        assert client.post("/convert/jobs", **wanted).json()["job_id"] == first["job_id"]
+        harm(file)
+        again = done(client, client.post("/convert/jobs", **wanted))
+        assert (again["sha256"], again["job_id"] != first["job_id"]) == (first["sha256"], True)
+        assert client.get(f"/convert/jobs/{first['job_id']}").json()["status"] == "expired"
+    assert not file.exists()
+
+
 def test_what_the_gateway_refuses_is_said_with_its_own_code(running: QuireUp, tmp_path: Path) -> None:
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing else")
     done = convert(running, tmp_path, "broken.pdf", "--mapping", "alto")
     assert done.returncode == 4, done.stderr
-    assert "failed: GW_4XX: the gateway answered 4" in done.stderr
+    assert "failed: GW_4XX: the gateway answered 422 (PDF_DAMAGED): " in done.stderr
+    again = json.loads(convert(running, tmp_path, "broken.pdf", "-m", "alto", "--json").stdout)
+    assert (again["error"]["error_code"], again["gateway_code"]) == ("GW_4XX", "PDF_DAMAGED")
     assert not list(tmp_path.glob("*.xml"))
 
 
 def test_wrong_use_is_refused_before_anything_is_sent(running: QuireUp, tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(text_pdf("a"))
     assert convert(running, tmp_path, "a.pdf").returncode == 2
-    assert convert(running, tmp_path, "missing.pdf", "-m", "alto").returncode == 2
+    missing = convert(running, tmp_path, "missing.pdf", "-m", "alto")
+    assert missing.returncode == 1
+    assert missing.stderr == "error: LOCAL_FILE_UNUSABLE: missing.pdf: there is no such file or directory\n"
     refused = convert(running, tmp_path, "a.pdf", "-m", "docx")
     assert refused.returncode == 1
     assert refused.stderr.startswith("error: MAPPING_NOT_ALLOWED: ")

@@ -63,10 +63,12 @@ def test_every_secret_is_private(running: QuireUp) -> None:
 
 def test_doctor_finds_everything_fit(running: QuireUp) -> None:
     done = run_quire("doctor", "--json", "--data-dir", str(running.data_dir))
-    findings = {finding["part"]: finding["status"] for finding in json.loads(done.stdout)}
+    said = json.loads(done.stdout)
+    findings = {finding["part"]: finding["status"] for finding in said}
     assert done.returncode == 0, done.stdout
     assert {"python", "database", "durability", "clock", "schema", "storage"} <= findings.keys()
     assert "fail" not in findings.values()
+    assert "that of `quire up` answers" in [finding["detail"] for finding in said]
 
 
 def test_a_second_one_in_the_same_directory_is_refused(running: QuireUp) -> None:

@@ -94,17 +94,18 @@ class ApiClient:
         """For answers that are pages."""
         return self._send("POST", path, json=body).text
 
-    def items(self, path: str, limit: int, **params: Any) -> list[dict[str, Any]]:
-        """Up to `limit` items of a paged list."""
+    def items(self, path: str, limit: int, **params: Any) -> tuple[list[dict[str, Any]], bool]:
+        """Up to `limit` items of a paged list, and whether there are more: one more is asked for, since a page that
+        comes out even has a cursor too."""
         found: list[dict[str, Any]] = []
         cursor = None
-        while len(found) < limit:
-            page = self.get(path, **params, limit=min(PAGE_MAX, limit - len(found)), cursor=cursor)
+        while len(found) <= limit:
+            page = self.get(path, **params, limit=min(PAGE_MAX, limit + 1 - len(found)), cursor=cursor)
             found += page["items"]
             cursor = page["next_cursor"]
             if cursor is None:
                 break
-        return found
+        return found[:limit], len(found) > limit
 
     def download(self, path: str, target: ByteSink) -> int:
         """Writes the bytes as they come; how many there were."""

@@ -17,6 +17,7 @@ def conversion_desk(engine: Engine, settings: Settings, watch: CompletionWatch) 
             input_store(settings, engine.storage),
             mapping_list(settings),
             settings.convert_max_file_bytes,
+            engine.storage,
         ),
         uploads=UploadDesk(engine.storage, settings.convert_max_file_bytes),
         board=engine.board,

@@ -121,15 +121,17 @@ def _bucket_fix(error: QuireError) -> str:
 
 async def check_gateway(settings: Settings) -> Finding:
     """Asks whether it is well, as a worker does when a call has failed."""
+    settings, whose, fix = _with_home_gateway(settings)
     if not can_convert(settings):
         return Finding(
             "gateway", "ok", "not configured: `quire up` brings its own, other workers convert nothing"
         )
     async with open_gateway_client(settings) as gateway:
         if await gateway.answers():
-            return Finding("gateway", "ok", "answers")
-    fix = "start it (`quire gateway`), or correct GATEWAY_URL; meanwhile conversions wait"
-    return Finding("gateway", "fail", "GATEWAY_URL gives no healthy answer", fix)
+            return Finding("gateway", "ok", f"{whose} answers")
+    return Finding(
+        "gateway", "fail", f"{whose} gives no healthy answer", f"{fix}; meanwhile conversions wait"
+    )
 
 
 def check_templates(settings: Settings) -> Finding:
@@ -245,3 +247,13 @@ def _with_home_storage(settings: Settings) -> Settings:
     if "storage_url" in settings.model_fields_set:
         return settings
     return settings.model_copy(update={"storage_url": Home(settings.data_dir).storage_url})
+
+
+def _with_home_gateway(settings: Settings) -> tuple[Settings, str, str]:
+    """Beside `quire up` it is the one that was brought along, unless the environment names another: the settings with
+    it, whose it is, and how to mend it."""
+    home = Home(settings.data_dir)
+    if can_convert(settings) or not home.gateway_url.exists():
+        return settings, "GATEWAY_URL", "start it (`quire gateway`), or correct GATEWAY_URL"
+    own = settings.model_copy(update={"gateway_url": home.gateway_url.read_text(encoding="utf-8").strip()})
+    return own, "that of `quire up`", f"see {home.logs / 'gateway.log'}, or start `quire up` again"

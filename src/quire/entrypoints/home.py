@@ -15,6 +15,7 @@ from quire.entrypoints.dsn import DSN_FILE
 from quire.kernel import ConflictError, QuireError
 
 API_URL_FILE = "api.url"
+GATEWAY_URL_FILE = "gateway.url"
 
 
 class AlreadyRunningError(ConflictError):
@@ -37,6 +38,8 @@ class Home:
         self.dsn = self.root / DSN_FILE
         # And the API here, while it is ready.
         self.api_url = self.root / API_URL_FILE
+        # And the gateway that `quire up` brought, while it runs.
+        self.gateway_url = self.root / GATEWAY_URL_FILE
 
     @property
     def storage_url(self) -> str:

@@ -46,15 +46,23 @@ class Installation:
 
     def run(self, ready_path: Path | None) -> None:
         """Returns when it was told to stop and everything has."""
-        files = ready_file(ready_path), ready_file(self._home.api_url)
-        with _terminable(), files[0], files[1], self._database() as (dsn, servers):
+        with _terminable(), self._addresses(ready_path), self._database() as (dsn, servers):
             token = asyncio.run(self._prepare(dsn))
-            supervisor = Supervisor([servers, *stages(self._layout(dsn), self._settings)], self._on_failure)
+            layout = self._layout(dsn)
+            if layout.gateway is not None:
+                write_private(self._home.gateway_url, layout.gateway.url + "\n")
+            supervisor = Supervisor([servers, *stages(layout, self._settings)], self._on_failure)
             for server in servers:
                 supervisor.adopt(server, server.process)
             self._ready_by = time.monotonic() + READY_TIMEOUT_SECONDS
             supervisor.run(lambda: self._watch_readiness(token, ready_path), self._on_stop)
         _say("Stopped.")
+
+    @contextlib.contextmanager
+    def _addresses(self, ready_path: Path | None) -> Iterator[None]:
+        """Files that say where things listen; they are there only while it may be true."""
+        with ready_file(ready_path), ready_file(self._home.api_url), ready_file(self._home.gateway_url):
+            yield
 
     @contextlib.contextmanager
     def _database(self) -> Iterator[tuple[str, list[EmbeddedPostgres]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from quire.convert.domain.gateway_code import checked_code, code_in
 from quire.convert.domain.gateway_errors import LONGEST_PAUSE_SECONDS, refusal_of
 from quire.entrypoints.engine import read_policies
 from quire.jobs import Policies
@@ -27,6 +28,20 @@ def test_a_pause_that_the_gateway_asks_for_has_an_end() -> None:
     assert refusal_of(503, "", 1e9).retry_after_seconds == LONGEST_PAUSE_SECONDS
     assert refusal_of(503, "", -5.0).retry_after_seconds == 0.0
     assert refusal_of(400, "", 10.0).retry_after_seconds == 0.0
+
+
+def test_the_gateways_own_code_is_read_back_out_of_the_message_it_stands_in() -> None:
+    told = refusal_of(422, "the PDF needs a password", gateway_code="PDF_ENCRYPTED").detail
+    assert told == "the gateway answered 422 (PDF_ENCRYPTED): the PDF needs a password"
+    assert code_in(told) == "PDF_ENCRYPTED"
+    for other in (refusal_of(422, "PDF_ENCRYPTED (PDF_ENCRYPTED)").detail, "no answer within 0.4 s", None):
+        assert code_in(other) is None
+
+
+def test_only_a_short_identifier_in_capitals_passes_as_a_gateways_code() -> None:
+    assert checked_code("NO_EMBEDDED_INVOICE") == "NO_EMBEDDED_INVOICE"
+    for odd in ("A" * 65, "pdf_encrypted", "A-B", "A)B", "A\n", "_A", "", "ÀB", 422, None, ["A_B"]):
+        assert checked_code(odd) is None
 
 
 def policies(**names: object) -> Policies:

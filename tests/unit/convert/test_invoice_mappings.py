@@ -129,13 +129,24 @@ def test_an_invoice_is_known_by_its_name_among_other_files() -> None:
     invoice = an_invoice()
     others = (("terms.txt", b"none"), ("../../invoice.bin", invoice.replace(b"R-1", b"R-2")))
     assert mapped("facturx", with_attachments(*others, ("Factur-X.xml", invoice))) == invoice
-    with pytest.raises(NoInvoiceError):
+    with pytest.raises(NoInvoiceError, match=r"is attached, only \.\./\.\./invoice\.bin, terms\.txt$"):
         mapped("facturx", with_attachments(*others))
+
+
+def test_of_many_attachments_with_long_and_odd_names_a_few_are_named_short_and_clean() -> None:
+    others = [(f"{number}\x1b[31m{'x' * 400}.txt", b"none") for number in range(9)]
+    with pytest.raises(NoInvoiceError) as refusal:
+        mapped("facturx", with_attachments(*others))
+    named, _, more = refusal.value.detail.partition("only ")[2].partition(" and ")
+    assert [(len(name), name[-9:]) for name in named.split(", ")] == [(40, "xxxxxxxx…")] * 5
+    assert more == "4 more"
+    assert "0[31mx" in named
+    assert refusal.value.detail.isprintable()
 
 
 def test_a_pdf_without_an_invoice_is_refused() -> None:
     for mapping in ("facturx", "ubl-invoice"):
-        with pytest.raises(NoInvoiceError):
+        with pytest.raises(NoInvoiceError, match=r"is attached, nor any other file$"):
             mapped(mapping, sample("zoo-design"))
 
 

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 import pytest
 from lxml import etree
-from tests.unit.convert.samples import GOLDEN, NAMES, mapped, sample
+from tests.unit.convert.samples import GOLDEN, INVOICES, NAMES, mapped, sample
 
 from quire.convert.infrastructure.mappings import MAPPINGS, alto
 
@@ -87,6 +87,15 @@ def test_running_titles_and_page_numbers_stand_apart_from_the_text_in_tei() -> N
     assert any("ГЛАВА" in line for line in apart)
     assert not apart.intersection(text)
     assert len(list(root.iter(f"{TEI}pb"))) == 8
+
+
+def test_the_tables_of_an_invoice_are_no_headings_in_tei_and_its_title_is() -> None:
+    heads = {name: [node.text for node in etree.fromstring(mapped("tei", sample(name))).iter(f"{TEI}head")]
+             for name in INVOICES}  # fmt: skip
+    assert heads["invoice-zugferd"] == heads["invoice-zugferd-small"] == ["Rechnung"]
+    # Of some fifty bold cells.
+    assert 0 < len(heads["invoice-factur-x"]) < 10
+    assert not {"S", "E", "PCE 1,00", "Remise (-)"} & set(heads["invoice-factur-x"])
 
 
 def _pages(root: etree._Element) -> list[list[str | None]]:

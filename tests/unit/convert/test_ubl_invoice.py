@@ -256,5 +256,5 @@ def test_each_sum_of_the_header_is_held_against_its_parts() -> None:
 def test_a_credit_note_is_no_ubl_invoice() -> None:
     pdf = with_attachments(("factur-x.xml", an_invoice(kind="381")))
     assert b"<ram:TypeCode>381" in mapped("facturx", pdf)
-    with pytest.raises(CreditNoteError):
+    with pytest.raises(CreditNoteError, match=r"type is 381, .* the mapping facturx gives it"):
         mapped("ubl-invoice", pdf)

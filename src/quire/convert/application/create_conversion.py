@@ -1,18 +1,25 @@
-"""Accept a PDF: allowed mapping, a file that is one, its bytes safe under the job's id, one job for equal work."""
+"""Accept a PDF: allowed mapping, a file that is one, its bytes safe under the job's id, one job for equal work while
+its result is whole."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from uuid import UUID
+
+import structlog
 
 from quire.convert.domain.conversion import KIND, Conversion
 from quire.convert.domain.mapping_list import MappingList
 from quire.convert.domain.pdf_check import PdfCheck
 from quire.convert.ports.v1.input_store import InputStore
-from quire.jobs import Intake, JobRequest, Receipt, enqueue_jobs
+from quire.jobs import Artifact, Intake, JobRequest, Receipt, enqueue_jobs
 from quire.kernel import new_uuid7
 from quire.runtime.auth import Principal
+from quire.runtime.storage import StorageBackend, StorageCorruptError, StorageNotFoundError
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +30,7 @@ class ConvertDesk:
     inputs: InputStore
     mappings: MappingList
     max_file_bytes: int
+    storage: StorageBackend
 
 
 async def create_conversion(
@@ -34,7 +42,7 @@ async def create_conversion(
     kept = False
     try:
         conversion = await _take_in(desk, job_id, mapping, chunks)
-        receipt = await _enqueue(desk, caller, job_id, conversion)
+        receipt = await _enqueue_once(desk, caller, job_id, conversion)
         kept = receipt.job_id == job_id
     finally:
         if not kept:
@@ -54,6 +62,30 @@ async def _checked(chunks: AsyncIterator[bytes], check: PdfCheck) -> AsyncIterat
         check.feed(chunk)
         yield chunk
     check.close()
+
+
+async def _enqueue_once(
+    desk: ConvertDesk, caller: Principal, job_id: UUID, conversion: Conversion
+) -> Receipt:
+    """What is done answers only with a result that is what was converted; a wrong one goes and is made again."""
+    receipt = await _enqueue(desk, caller, job_id, conversion)
+    kept = receipt.artifact
+    if kept is None or await _is_whole(desk.storage, kept):
+        return receipt
+    log.warning("artifact_damaged", job_id=str(receipt.job_id), artifact_key=kept.key)
+    await desk.storage.delete(kept.key)
+    return await _enqueue(desk, caller, job_id, conversion)
+
+
+async def _is_whole(storage: StorageBackend, kept: Artifact) -> bool:
+    """Reads all of it, which is no more than was done with the file that was just handed in."""
+    digest = hashlib.sha256()
+    try:
+        async for chunk in storage.get_stream(kept.key):
+            digest.update(chunk)
+    except (StorageCorruptError, StorageNotFoundError):
+        return False
+    return digest.hexdigest() == kept.sha256
 
 
 async def _enqueue(desk: ConvertDesk, caller: Principal, job_id: UUID, conversion: Conversion) -> Receipt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from quire.convert.domain.gateway_code import answer_in_words
 from quire.kernel import QuireError
 
 GW_4XX = "GW_4XX"
@@ -60,9 +61,11 @@ class BadGatewayAnswerError(GatewayError):
     retryable = True
 
 
-def refusal_of(status: int, detail: str, retry_after_seconds: float = 0.0) -> GatewayError:
+def refusal_of(
+    status: int, detail: str, retry_after_seconds: float = 0.0, *, gateway_code: str | None = None
+) -> GatewayError:
     """The error of an answer other than 200."""
-    message = f"the gateway answered {status}{': ' if detail else ''}{detail}"
+    message = answer_in_words(status, gateway_code, detail)
     if status in PASSING or status >= 500:
         return GatewayFailedError(message, status=status, retry_after_seconds=retry_after_seconds)
     if 400 <= status < 500:

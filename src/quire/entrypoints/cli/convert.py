@@ -14,7 +14,7 @@ from quire.entrypoints.cli.job_waiting import ENDED, exit_by_outcome, wait_for_j
 from quire.entrypoints.cli.listing import AsJson, show_json
 from quire.entrypoints.cli.moments import ago, between, size
 from quire.entrypoints.cli.sheet import put, sheet
-from quire.entrypoints.cli.whole_file import whole_file
+from quire.entrypoints.cli.whole_file import LocalFileError, in_words, whole_file
 from quire.entrypoints.cli.with_api import with_api
 from quire.kernel import UnavailableError
 
@@ -27,7 +27,7 @@ class ResultDamagedError(UnavailableError):
 @with_api
 def convert(
     api: ApiClient,
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="The PDF.", dir_okay=False)] = None,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="The PDF.")] = None,
     mapping: Annotated[str | None, typer.Option("--mapping", "-m", help="Which XML: see --list.")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to save the XML; - for standard output.")
@@ -48,7 +48,7 @@ def convert(
         with file.open("rb") as source:
             job_id, existed = api.post_pdf(source, mapping)
     except OSError as error:
-        raise typer.BadParameter(f"{file}: {error.strerror}") from None
+        raise LocalFileError(f"{file}: {in_words(error)}") from None
     ended = wait_for_jobs(api, [job_id], timeout_seconds=timeout, quiet=as_json)
     job = api.get(f"/convert/jobs/{job_id}") | {"outcome": "existing" if existed else "created"}
     if job["status"] == "succeeded":

@@ -14,7 +14,7 @@ from quire.entrypoints.api_client import ApiClient
 from quire.entrypoints.cli import job_screen
 from quire.entrypoints.cli.job_waiting import Job, exit_by_outcome, wait_for_jobs
 from quire.entrypoints.cli.json_input import read_lines, read_object
-from quire.entrypoints.cli.listing import AsJson, show_json
+from quire.entrypoints.cli.listing import AsJson, say_more, show_json
 from quire.entrypoints.cli.moments import size
 from quire.entrypoints.cli.whole_file import whole_file
 from quire.entrypoints.cli.with_api import with_api
@@ -42,8 +42,13 @@ def list_jobs(
     as_json: AsJson = False,
 ) -> None:
     """List jobs, newest first."""
-    jobs = api.items("/jobs", limit, state=state or None, kind=kind, queue=queue, tenant=tenant)
-    show_json(jobs) if as_json else job_screen.show_jobs(jobs)
+    jobs, more = api.items("/jobs", limit, state=state or None, kind=kind, queue=queue, tenant=tenant)
+    if as_json:
+        show_json(jobs)
+        return
+    job_screen.show_jobs(jobs)
+    if more:
+        say_more(len(jobs))
 
 
 @app.command("show")

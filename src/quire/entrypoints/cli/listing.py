@@ -19,6 +19,11 @@ def show_json(value: object) -> None:
     typer.echo(json.dumps(value, indent=2, default=str, ensure_ascii=False))
 
 
+def say_more(shown: int) -> None:
+    """Beside the list, so that what is piped on stays rows."""
+    typer.echo(f"There are more: --limit shows more than the newest {shown}.", err=True)
+
+
 def show_rows(
     rows: Sequence[Mapping[str, object]],
     columns: Sequence[str],

@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from quire.entrypoints.api_client import ApiClient
-from quire.entrypoints.cli.listing import AsJson, show_json
+from quire.entrypoints.cli.listing import AsJson, say_more, show_json
 from quire.entrypoints.cli.moments import ago, between
 from quire.entrypoints.cli.roster import Roster
 from quire.entrypoints.cli.sheet import facts, put
@@ -35,10 +35,15 @@ def list_problems(
     as_json: AsJson = False,
 ) -> None:
     """List open problems, newest first."""
-    problems = api.items(
+    problems, more = api.items(
         "/problems", limit, error_code=code, queue=queue, tenant=tenant, decided=decided or None
     )
-    show_json(problems) if as_json else _show_all(problems)
+    if as_json:
+        show_json(problems)
+        return
+    _show_all(problems)
+    if more:
+        say_more(len(problems))
 
 
 @app.command("show")

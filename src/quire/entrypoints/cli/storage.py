@@ -12,7 +12,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from quire.entrypoints.cli.listing import AsJson, show_json, show_rows
-from quire.entrypoints.cli.whole_file import whole_file
+from quire.entrypoints.cli.whole_file import LocalFileError, in_words, whole_file
 from quire.entrypoints.home import Home
 from quire.runtime.settings import Settings, load_settings
 from quire.runtime.storage import (
@@ -56,7 +56,7 @@ def get(
 
 @app.command("put")
 def put(
-    path: Annotated[Path, typer.Argument(help="File to read.", exists=True, dir_okay=False)],
+    path: Annotated[Path, typer.Argument(help="File to read.")],
     key: Key,
     content_type: Annotated[str | None, typer.Option(help="Default: guessed from the file's name.")] = None,
     if_absent: Annotated[bool, typer.Option(help="Refuse to replace an object.")] = False,
@@ -119,6 +119,9 @@ async def _download(storage: StorageBackend, key: str, path: Path) -> None:
 
 
 async def _chunks(path: Path) -> AsyncIterator[bytes]:
-    with path.open("rb") as source:
-        while chunk := await asyncio.to_thread(source.read, CHUNK_BYTES):
-            yield chunk
+    try:
+        with path.open("rb") as source:
+            while chunk := await asyncio.to_thread(source.read, CHUNK_BYTES):
+                yield chunk
+    except OSError as error:
+        raise LocalFileError(f"{path}: {in_words(error)}") from None

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from quire.reading.domain.page import Block, Document, Line, Page, TextStyle, rejoined
+from quire.reading.domain.page_rows import PageRows
 
 # Share of the page at its head and foot in which running titles and page numbers stand.
 EDGE = 0.09
@@ -57,9 +58,10 @@ def flow_of(document: Document) -> list[Passage]:
     passages: list[Passage] = []
     for page in document.pages:
         passages += _at_edge(page, running)
+        rows = PageRows(page, document.styles)
         for block in page.blocks:
             lines = tuple(line for line in block.lines if (page.number, id(line)) not in running)
-            for passage in _passages(lines, page.number, document.styles, sizes):
+            for passage in _passages(lines, page.number, document.styles, sizes, rows):
                 _add(passages, passage)
     return passages
 
@@ -92,13 +94,13 @@ def _joined(before: str, after: str) -> str:
 
 
 def _passages(
-    lines: tuple[Line, ...], page: int, styles: tuple[TextStyle, ...], sizes: list[float]
+    lines: tuple[Line, ...], page: int, styles: tuple[TextStyle, ...], sizes: list[float], rows: PageRows
 ) -> Iterator[Passage]:
     for group in _paragraphs(lines, styles):
         text = _text(group)
         if not text:
             continue
-        level = _heading_level(group, text, styles, sizes)
+        level = _heading_level(group, text, styles, sizes, rows)
         is_bold = all(styles[word.style].is_bold for line in group for word in line.words)
         if level:
             yield Passage(Kind.HEADING, text, page, level, is_bold=is_bold)
@@ -182,7 +184,16 @@ def _heading_sizes(document: Document) -> list[float]:
     return [*larger[: LEVELS_MAX - 1], body]
 
 
-def _heading_level(lines: list[Line], text: str, styles: tuple[TextStyle, ...], sizes: list[float]) -> int:
+def _heading_level(
+    lines: list[Line], text: str, styles: tuple[TextStyle, ...], sizes: list[float], rows: PageRows
+) -> int:
+    level = _level_by_look(lines, text, styles, sizes)
+    # The largest of all is the title, whatever stands beside it.
+    is_title = level == 1 and len(sizes) > 1
+    return level if not level or is_title or not rows.is_cell(lines) else 0
+
+
+def _level_by_look(lines: list[Line], text: str, styles: tuple[TextStyle, ...], sizes: list[float]) -> int:
     if len(lines) > HEADING_LINES or len(text) > HEADING_LENGTH or not any(map(str.isalpha, text)):
         return 0
     looks = [styles[word.style] for line in lines for word in line.words]

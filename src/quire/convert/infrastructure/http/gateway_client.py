@@ -10,6 +10,7 @@ from email.utils import parsedate_to_datetime
 
 import httpx
 
+from quire.convert.domain.gateway_code import checked_code
 from quire.convert.domain.gateway_errors import (
     BadGatewayAnswerError,
     GatewayError,
@@ -26,6 +27,7 @@ HEALTH_SECONDS = 3.0
 CHUNK_BYTES = 262_144
 # Of an error's body: enough for its code and sentence.
 ERROR_BODY_BYTES = 8192
+WORDS_LENGTH = 300
 
 
 class HttpGatewayClient:
@@ -92,11 +94,11 @@ class HttpGatewayClient:
             raise GatewayFailedError(f"the connection to the gateway broke: {type(error).__name__}") from None
 
     async def _refusal(self, answer: httpx.Response, deadline: float) -> GatewayError:
-        detail = ""
+        code, detail = None, ""
         # Its status says enough; a body that does not come takes nothing away from that.
         with contextlib.suppress(GatewayError):
-            detail = _detail_of(await self._next(answer.aiter_raw(ERROR_BODY_BYTES), deadline))
-        return refusal_of(answer.status_code, detail, _retry_after(answer))
+            code, detail = _words_of(await self._next(answer.aiter_raw(ERROR_BODY_BYTES), deadline))
+        return refusal_of(answer.status_code, detail, _retry_after(answer), gateway_code=code)
 
     async def answers(self) -> bool:
         try:
@@ -107,14 +109,16 @@ class HttpGatewayClient:
         return answer.status_code < 500
 
 
-def _detail_of(body: bytes) -> str:
+def _words_of(body: bytes) -> tuple[str | None, str]:
     """Code and sentence of a problem answer; of other bodies nothing is repeated."""
     try:
         problem = json.loads(body)
-        parts = (problem.get("error_code"), problem.get("detail"))
+        said = problem.get("error_code"), problem.get("detail")
     except (ValueError, AttributeError):
-        return ""
-    return " ".join(part[:200] for part in parts if isinstance(part, str))
+        return None, ""
+    code = checked_code(said[0])
+    words = said[1:] if code else said
+    return code, " ".join(part[:WORDS_LENGTH] for part in words if isinstance(part, str))
 
 
 def _retry_after(answer: httpx.Response) -> float:

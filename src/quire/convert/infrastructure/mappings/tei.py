@@ -106,7 +106,7 @@ class Writer:
 MAPPING = Mapping(
     XmlMapping(
         name="tei",
-        version="1",
+        version="2",
         description="Headings, paragraphs, lists and page breaks, without the paper's own lines",
         schema="TEI P5 4.3.0",
         namespace=NAMESPACE,

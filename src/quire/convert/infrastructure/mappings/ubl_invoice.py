@@ -70,7 +70,9 @@ def _add_head(ubl: Ubl, cii: Cii, settlement: Cii, asides: list[str]) -> None:
     head, root = cii.one("ExchangedDocument"), ubl.root
     kind = head.text("TypeCode")
     if kind in CREDIT_NOTES:
-        raise CreditNoteError(f"its type is {kind}, which UBL writes as a CreditNote")
+        raise CreditNoteError(
+            f"its type is {kind}, which UBL writes as a CreditNote; the mapping facturx gives it as it is"
+        )
     ubl.basic(
         root,
         "ProfileID",

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from quire.convert.domain.gateway_code import code_in
 from quire.jobs import JobDetail, JobState
 
 
@@ -59,6 +60,8 @@ class ConversionView(BaseModel):
     attempt: int
     retry_count: int
     error: ConversionError | None
+    gateway_code: str | None
+    """What the gateway itself called its refusal, such as `PDF_ENCRYPTED`."""
     result_url: str | None
     result_path: str | None
     sha256: str | None
@@ -92,6 +95,7 @@ def conversion_view(detail: JobDetail) -> ConversionView:
         attempt=job.attempt,
         retry_count=job.retry_count,
         error=error,
+        gateway_code=code_in(job.error_message),
         result_url=f"/convert/jobs/{job.id}/result" if job.artifact_key else None,
         result_path=result.get("result_path"),
         sha256=result.get("sha256"),

@@ -1,0 +1,56 @@
+"""Which bold texts are headings and which are cells."""
+
+from __future__ import annotations
+
+from quire.reading import Document, Kind, flow_of
+from quire.reading.domain.page import Block, Box, Line, Page, TextStyle, Word
+
+PLAIN, BOLD, LARGE = range(3)
+STYLES = tuple(
+    TextStyle("Inter", size, is_bold, False) for size, is_bold in ((10, False), (10, True), (20, True))
+)
+PROSE = "so much of a sentence as a column of prose has in a line of its own"
+
+
+def block(text: str, left: float, baseline: float, style: int = PLAIN, width: float = 0.0) -> Block:
+    """One line; a character is half as wide as it is high unless `width` says otherwise."""
+    size = STYLES[style].size
+    box = Box(left, baseline - size, left + (width or 0.5 * size * len(text)), baseline)
+    return Block((Line((Word(text, *box, style),), box, baseline, False),), box)
+
+
+def headings(*blocks: Block) -> list[str]:
+    document = Document((Page(1, 595, 842, 0, blocks),), STYLES)
+    return [passage.text for passage in flow_of(document) if passage.kind is Kind.HEADING]
+
+
+def test_bold_text_alone_on_its_line_is_a_heading() -> None:
+    assert headings(block("Scope", 50, 300, BOLD), block(PROSE, 50, 315)) == ["Scope"]
+
+
+def test_bold_cells_of_a_row_are_no_headings() -> None:
+    header = [block(name, left, 300, BOLD) for name, left in (("Item", 50), ("Price", 300), ("Total", 450))]
+    row = [block("Widget", 50, 315, BOLD), block("9,00", 300, 315), block("18,00", 450, 315)]
+    assert headings(*header, *row, block(PROSE, 50, 400)) == []
+
+
+def test_a_bold_term_beside_its_long_explanation_is_no_heading() -> None:
+    terms = [block("cat", 50, 300, BOLD), block("chmod", 50, 315, BOLD)]
+    assert headings(*terms, block(PROSE, 120, 300), block(PROSE, 120, 315)) == []
+
+
+def test_a_heading_in_a_column_of_prose_is_one_although_the_other_column_goes_on_beside_it() -> None:
+    left = [block("Scope", 50, 300, BOLD), block(PROSE, 50, 315, width=230)]
+    right = [block(PROSE, 310, 300, width=230), block(PROSE, 310, 315, width=230)]
+    assert headings(*left, *right) == ["Scope"]
+
+
+def test_a_number_that_a_tab_sets_apart_belongs_to_its_heading() -> None:
+    parts = block("1.", 50, 300, BOLD), block("Scope", 90, 300, BOLD)
+    numbered = Block(tuple(part.lines[0] for part in parts), Box(50, 290, 115, 300))
+    assert headings(numbered, block(PROSE, 50, 315)) == ["1. Scope"]
+
+
+def test_the_largest_text_is_the_title_whatever_stands_beside_it() -> None:
+    letterhead = block("Invoice 42", 50, 100, LARGE), block("Kiel", 400, 100), block(PROSE, 50, 315)
+    assert headings(*letterhead, block("Total", 50, 400, BOLD), block("9,00", 300, 400)) == ["Invoice 42"]
