@@ -112,3 +112,30 @@ def test_a_value_of_two_lines_follows_its_label() -> None:
         "NL91 ABNA",
         "Operating account",
     ]
+
+
+def test_texts_side_by_side_follow_each_its_heading() -> None:
+    assert read(
+        ("A line over the whole width of this page, from left to right", 50, 60),
+        ("BILL TO", 50, 100),
+        ("DELIVER TO", 300, 100),
+        ("Aqua Lab B.V.", 50, 120),
+        ("Gracht 241", 50, 132),
+        ("Amsterdam", 50, 144),
+        ("Station West", 300, 120),
+        ("Amsterdam-West", 300, 132),
+    ) == [
+        "A line over the whole width of this page, from left to right",
+        "BILL TO", "Aqua Lab B.V.", "Gracht 241", "Amsterdam",
+        "DELIVER TO", "Station West", "Amsterdam-West",
+    ]  # fmt: skip
+
+
+def test_the_second_line_of_a_cell_stays_with_the_first_though_the_row_is_set_tight() -> None:
+    assert read(
+        ("03 2.00 Support at weekends and", 50, 100),
+        ("holidays", 90, 112),
+        ("180.00", 300, 100),
+        ("04 3.25 Rounding", 50, 124),
+        ("95.38", 300, 124),
+    ) == ["03 2.00 Support at weekends and", "holidays", "180.00", "04 3.25 Rounding", "95.38"]

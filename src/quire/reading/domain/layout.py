@@ -13,6 +13,8 @@ LINE_GAP = 0.75
 SIZE_CHANGE = 0.2
 SAME_BASELINE = 0.3
 INDENT = 3.0
+# In points.
+HANGING = 0.5
 
 
 class LineDraft:
@@ -87,4 +89,10 @@ def continues(above: Line, below: Line) -> bool:
     if abs(lower.left - upper.left) < INDENT * height:
         return True
     overlap = min(lower.right, upper.right) - max(lower.left, upper.left)
-    return overlap > 0.5 * max(lower.right - lower.left, upper.right - upper.left)
+    return overlap > 0.5 * max(lower.right - lower.left, upper.right - upper.left) or _hangs(above, below)
+
+
+def _hangs(above: Line, below: Line) -> bool:
+    """Below a word within the line, as the second line of a cell does whose row is set tight: `01 3.00 Support at`."""
+    left = below.box.left
+    return any(abs(word[1] - left) < HANGING for word in above.words)

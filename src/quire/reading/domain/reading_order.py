@@ -5,6 +5,7 @@ columns where a gutter runs between them, row by row through tables and contents
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -17,6 +18,8 @@ BLOCKS_MAX = 4_000
 DEPTH_MAX = 40
 # Blocks that share so many of their baselines are columns of cells; others side by side are texts.
 ALIGNED = 0.75
+# More texts with headings over them are a table.
+HEADED_MAX = 3
 # A line with so many others on its baseline is a cell among cells.
 ROW_CELLS = 2
 
@@ -53,12 +56,41 @@ def _cut(pieces: list[Piece], ordered: list[Block], depth: int) -> None:
         return
     columns = _separated(pieces, low=0, high=2, gap=GUTTER)
     is_prose = len(columns) > 1 and all(map(_is_prose, columns))
-    parts = columns if is_prose else _separated(pieces, low=1, high=3, gap=0.0)
+    parts = columns if is_prose else list(_stripes(pieces))
     if len(parts) == 1:
         ordered += _rows(pieces) if len(columns) > 1 else [piece.block for piece in pieces]
         return
     for part in parts:
         _cut(part, ordered, depth + 1)
+
+
+def _stripes(pieces: list[Piece]) -> Iterator[list[Piece]]:
+    """From top to bottom; but texts side by side that have a heading each go down with it, one after the other."""
+    stripes = _separated(pieces, low=1, high=3, gap=0.0)
+    headed = False
+    for above, below in pairwise([*stripes, []]):
+        if headed:
+            headed = False
+        elif _are_headings(above, below):
+            headed = True
+            yield from _separated([*above, *below], low=0, high=2, gap=0.0)
+        else:
+            yield above
+
+
+def _are_headings(above: list[Piece], below: list[Piece]) -> bool:
+    if not 1 < len(above) == len(below) <= HEADED_MAX:
+        return False
+    pairs = zip(sorted(above, key=_left), sorted(below, key=_left), strict=True)
+    return all(
+        len(head.block.lines) == 1 < len(text.block.lines)
+        and abs(_left(head) - _left(text)) < text.block.lines[0].box.height
+        for head, text in pairs
+    )
+
+
+def _left(piece: Piece) -> float:
+    return piece.edges.left
 
 
 def _is_prose(column: list[Piece]) -> bool:
