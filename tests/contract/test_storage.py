@@ -175,6 +175,49 @@ async def test_a_source_that_breaks_off_leaves_nothing(storage: StorageBackend, 
     assert await storage.list() == ()
 
 
+@pytest.mark.parametrize("size", [1000, LONG])
+async def test_a_stream_appears_only_after_it_was_approved(storage: StorageBackend, size: int) -> None:
+    asked: list[bool] = []
+
+    async def approve() -> None:
+        asked.append(await storage.exists("approved"))
+
+    await storage.put_stream("approved", chunks_of(pattern(size)), approve=approve)
+    assert asked == [False]
+    assert await storage.get_bytes("approved", max_bytes=size) == pattern(size)
+
+
+@pytest.mark.parametrize("size", [1000, LONG])
+async def test_a_stream_that_was_not_approved_leaves_what_was_there(
+    storage: StorageBackend, size: int
+) -> None:
+    await storage.put_bytes("refused", b"old")
+
+    async def refuse() -> None:
+        raise ValueError("not this one")
+
+    for key in ("refused", "new"):
+        with pytest.raises(ValueError, match="not this one"):
+            await storage.put_stream(key, chunks_of(pattern(size)), approve=refuse)
+    assert await storage.get_bytes("refused", max_bytes=10) == b"old"
+    assert [item.key for item in await storage.list()] == ["refused"]
+
+
+async def test_a_put_that_is_cancelled_before_it_was_approved_leaves_nothing(storage: StorageBackend) -> None:
+    asked = asyncio.Event()
+
+    async def approve() -> None:
+        asked.set()
+        await asyncio.Event().wait()
+
+    task = asyncio.create_task(storage.put_stream("unapproved", chunks_of(pattern(LONG)), approve=approve))
+    await asyncio.wait_for(asked.wait(), 20)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await storage.list() == ()
+
+
 async def test_a_cancelled_put_leaves_nothing_or_the_whole(storage: StorageBackend) -> None:
     reached = asyncio.Event()
 

@@ -130,6 +130,23 @@ async def test_a_cancelled_stream_removes_its_file(disk: LocalDiskStorage, tmp_p
     assert incoming(tmp_path) == []
 
 
+async def test_bytes_that_lie_whole_on_the_disk_are_removed_when_they_are_not_approved(
+    disk: LocalDiskStorage, tmp_path: Path
+) -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        yield bytes(2_000_000)
+
+    async def refuse() -> None:
+        async with asyncio.timeout(20):
+            while [path.stat().st_size for path in (tmp_path / "incoming").iterdir()] != [2_000_512]:
+                await asyncio.sleep(0.01)
+        raise ValueError("not this one")
+
+    with pytest.raises(ValueError, match="not this one"):
+        await disk.put_stream("d/e", chunks(), approve=refuse)
+    assert (incoming(tmp_path), names_in(tmp_path / "objects")) == ([], [])
+
+
 @pytest.fixture
 def tiny_disk() -> Iterator[Path | None]:
     """One megabyte of tmpfs, where mounting is allowed."""

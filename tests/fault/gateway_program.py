@@ -1,11 +1,13 @@
 """A gateway that does what each file asks of it: the first `%behave {json}` line of a PDF is its wish.
 
-Run as a program. `answer`: status, xml (default), empty, malformed, doctype, deep, long, hang, drop, cut. `times`: only
-the first so many calls of that file misbehave. GET /calls tells what came; PUT /health sets what /health answers.
+Run as a program. `answer`: status, xml (default), empty, malformed, unfinished, gzip, doctype, deep, long, hang, drop,
+cut. `times`: only the first so many calls of that file misbehave. GET /calls tells what came; PUT /health sets what
+/health answers.
 """
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import sys
@@ -21,6 +23,8 @@ XML = '<?xml version="1.0" encoding="UTF-8"?>\n<converted mapping="{mapping}" sh
 ODD_BODIES = {
     "empty": b"",
     "malformed": b"<a><b></a>",
+    "unfinished": b"<a>" + b"x" * 200_000 + b"</",
+    "gzip": gzip.compress(b"<a/>"),
     "doctype": b'<!DOCTYPE a [<!ENTITY e "x">]><a>&e;</a>',
     "deep": b"<a>" * 1000 + b"</a>" * 1000,
     "long": b"<a>" + b"x" * 300_000 + b"</a>",

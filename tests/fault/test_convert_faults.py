@@ -161,6 +161,8 @@ ENDINGS = {
     "204": ({"answer": "status", "status": 204}, "GW_BAD_RESPONSE", 2),
     "empty": ({"answer": "empty"}, "GW_BAD_RESPONSE", 2),
     "malformed": ({"answer": "malformed"}, "GW_BAD_RESPONSE", 2),
+    "wrong at its end": ({"answer": "unfinished"}, "GW_BAD_RESPONSE", 2),
+    "compressed": ({"answer": "gzip"}, "GW_BAD_RESPONSE", 2),
     "entities": ({"answer": "doctype"}, "GW_BAD_RESPONSE", 2),
     "too deep": ({"answer": "deep"}, "GW_BAD_RESPONSE", 2),
     "too long": ({"answer": "long"}, "GW_BAD_RESPONSE", 2),
@@ -197,6 +199,8 @@ async def test_every_answer_of_the_gateway_has_its_code_and_its_number_of_attemp
         assert (tmp_path / "results" / f"{job_id}.xml").exists() is succeeded
         assert (job.result is not None) is succeeded
     assert seen == {name: (code, attempts) for name, (_, code, attempts) in ENDINGS.items()}
+    kept = {item.key.split("/")[1] for item in await engine.storage.list("results/")}
+    assert kept == {str(ids[name]) for name, (_, code, _) in ENDINGS.items() if code is None}
     calls = [call["sha256"] for call in gateway.calls()]
     for name, pdf in files.items():
         assert calls.count(hashlib.sha256(pdf).hexdigest()) == ENDINGS[name][2], name

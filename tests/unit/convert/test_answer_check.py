@@ -7,14 +7,15 @@ import threading
 import time
 
 import pytest
+import uvloop
 
-from quire.convert.application.answer_check import BEHIND_MAX_BYTES, AnswerCheck
+from quire.convert.application.answer_check import PIPE_BYTES, AnswerCheck
 from quire.convert.domain.gateway_errors import BadGatewayAnswerError
 
 DEADLINE_SECONDS = 60.0
 BLOCK = b"<b>text</b>" * 100_000
-# So many blocks that they could not all wait.
-BLOCKS = 3 * BEHIND_MAX_BYTES // len(BLOCK)
+# So many blocks that they could not all wait in the pipe.
+BLOCKS = 3 * PIPE_BYTES // len(BLOCK) + 1
 
 
 def checking() -> list[threading.Thread]:
@@ -42,19 +43,21 @@ async def test_a_long_answer_passes_and_its_thread_ends() -> None:
 async def test_a_receiver_waits_for_a_check_that_is_far_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     go = threading.Event()
 
-    def slow(chunks: object, max_bytes: int) -> None:
+    def slow(pipe: int) -> None:
         assert go.wait(DEADLINE_SECONDS)
         raise BadGatewayAnswerError("slow", status=200)
 
     monkeypatch.setattr("quire.convert.application.answer_check.check_xml", slow)
     check = AnswerCheck(1 << 30)
-    await check.feed(bytes(BEHIND_MAX_BYTES))
+    await check.feed(bytes(PIPE_BYTES))
     waiting = asyncio.create_task(check.feed(b"more"))
     done, _ = await asyncio.wait([waiting], timeout=0.1)
     assert not done
     go.set()
     with pytest.raises(BadGatewayAnswerError, match="slow"):
         await asyncio.wait_for(waiting, DEADLINE_SECONDS)
+    check.close()
+    await ended()
 
 
 async def test_what_is_found_is_told_before_the_answer_ends() -> None:
@@ -64,6 +67,21 @@ async def test_what_is_found_is_told_before_the_answer_ends() -> None:
         await asyncio.wait_for(fed_for_ever(check), DEADLINE_SECONDS)
     check.close()
     await ended()
+
+
+def test_a_receiver_that_waits_for_room_hears_the_verdict_on_the_loop_of_a_worker() -> None:
+    reported: list[dict[str, object]] = []
+
+    async def receive() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
+        check = AnswerCheck(1 << 30)
+        with pytest.raises(BadGatewayAnswerError, match="no XML"):
+            await asyncio.wait_for(check.feed(b"<a></b>" + bytes(3 * PIPE_BYTES)), DEADLINE_SECONDS)
+        check.close()
+        await ended()
+
+    uvloop.run(receive())
+    assert reported == []
 
 
 async def test_an_answer_of_nothing_is_refused() -> None:

@@ -1,19 +1,20 @@
-"""The check of one answer, in a thread beside whoever receives it: neither waits for the other until the answer ends,
-or the check is far behind."""
+"""The check of one answer, in a thread beside whoever receives it. Between them is a pipe, and what it holds is all
+that waits in memory: neither waits for the other until the answer ends, or the check is far behind."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterator
-from queue import SimpleQueue
+import fcntl
+import os
+from io import FileIO
 from threading import Thread
 
-from quire.convert.domain.xml_check import check_xml
+from quire.convert.domain.gateway_errors import BadGatewayAnswerError
+from quire.convert.domain.xml_check import check_start, check_xml
 
-# What may wait in memory for the check.
-BEHIND_MAX_BYTES = 4_194_304
-END = b""
+# The most that Linux lets anybody have.
+PIPE_BYTES = 1_048_576
 
 
 class AnswerCheck:
@@ -22,75 +23,84 @@ class AnswerCheck:
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
+        self._size_bytes = 0
         self._loop = asyncio.get_running_loop()
-        self._chunks: SimpleQueue[bytes] = SimpleQueue()
-        self._behind_bytes = 0
-        self._moved = asyncio.Event()
         self._verdict: asyncio.Future[None] = self._loop.create_future()
         # If the disk fails first, nobody asks any more what the check said.
         self._verdict.add_done_callback(lambda done: done.cancelled() or done.exception())
-        self._thread: Thread | None = None
+        self._inlet: FileIO | None = None
+        self._outlet: FileIO | None = None
 
     async def feed(self, chunk: bytes) -> None:
         """Raises what the check has found by now."""
-        self._give(chunk)
-        while self._behind_bytes > BEHIND_MAX_BYTES and not self._verdict.done():
-            self._moved.clear()
-            await self._moved.wait()
+        inlet = self._inlet or self._begin(chunk)
+        self._size_bytes += len(chunk)
+        if self._size_bytes > self._max_bytes:
+            raise BadGatewayAnswerError(f"the answer is larger than {self._max_bytes} bytes", status=200)
+        view = memoryview(chunk)
+        while view and not self._verdict.done():
+            if written := inlet.write(view):
+                view = view[written:]
+            else:
+                await self._room(inlet)
         if self._verdict.done():
             self._verdict.result()
 
     async def finish(self) -> None:
         """Raises unless it was one whole document."""
-        self._give(END)
+        if self._inlet is None:
+            raise BadGatewayAnswerError("the answer is empty", status=200)
+        self.close()
         await self._verdict
 
     def close(self) -> None:
-        self._chunks.put(END)
+        # In this order: a loop that still watched an inlet without an outlet would report an error of its own.
+        for end in (self._inlet, self._outlet):
+            if end is not None:
+                end.close()
 
-    def _give(self, chunk: bytes) -> None:
-        self._behind_bytes += len(chunk)
-        self._chunks.put(chunk)
-        if self._thread is None:
-            self._thread = Thread(target=self._run, name="answer_check", daemon=True)
-            self._thread.start()
+    def _begin(self, chunk: bytes) -> FileIO:
+        check_start(chunk)
+        outlet, inlet = os.pipe()
+        self._inlet, self._outlet = FileIO(inlet, "w"), FileIO(outlet, "r")
+        # Refused to a user who has many; then the pipe is small and they wait for each other more often.
+        with contextlib.suppress(PermissionError):
+            fcntl.fcntl(inlet, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+        os.set_blocking(inlet, False)
+        # An outlet of its own, for it may read on when nobody here waits for it any more.
+        its_own = FileIO(os.dup(outlet), "r")
+        Thread(target=self._run, args=(its_own,), name="answer_check", daemon=True).start()
+        return self._inlet
 
-    def _run(self) -> None:
+    async def _room(self, inlet: FileIO) -> None:
+        """Waits for the verdict too: a check that has found something reads no more."""
+        room: asyncio.Future[None] = self._loop.create_future()
+        self._loop.add_writer(inlet, _set_once, room)
         try:
-            check_xml(self._taken(), self._max_bytes)
+            await asyncio.wait([room, self._verdict], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._loop.remove_writer(inlet)
+
+    def _run(self, outlet: FileIO) -> None:
+        found: Exception | None = None
+        try:
+            with outlet:
+                check_xml(outlet.fileno())
         except Exception as error:
-            self._tell(self._refuse, error)
-        else:
-            self._tell(self._accept)
-
-    def _taken(self) -> Iterator[bytes]:
-        """All that waits at once: each time it asks, it waits for the interpreter's lock too."""
-        ended = False
-        while not ended:
-            waiting = [self._chunks.get()]
-            while not self._chunks.empty():
-                waiting.append(self._chunks.get())
-            # Nothing comes after the end but, from `close`, another one.
-            ended = END in waiting
-            if taken := b"".join(waiting):
-                self._tell(self._note, len(taken))
-                yield taken
-
-    def _tell(self, what: Callable[..., None], *arguments: object) -> None:
+            found = error
         # A loop that has closed by now wants to know nothing.
         with contextlib.suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(what, *arguments)
+            self._loop.call_soon_threadsafe(self._tell, found)
 
-    def _note(self, size_bytes: int) -> None:
-        self._behind_bytes -= size_bytes
-        self._moved.set()
-
-    def _accept(self) -> None:
-        if not self._verdict.done():
+    def _tell(self, found: Exception | None) -> None:
+        if self._verdict.done():
+            return
+        if found is None:
             self._verdict.set_result(None)
-        self._moved.set()
+        else:
+            self._verdict.set_exception(found)
 
-    def _refuse(self, error: Exception) -> None:
-        if not self._verdict.done():
-            self._verdict.set_exception(error)
-        self._moved.set()
+
+def _set_once(room: asyncio.Future[None]) -> None:
+    if not room.done():
+        room.set_result(None)

@@ -1,5 +1,5 @@
 """One conversion, from the kept PDF to kept XML, in bounded memory: the gateway's answer is checked while it passes
-into the storage, and nobody sees it before the job has succeeded."""
+into the storage, which keeps it when the check has passed, and nobody sees it before the job has succeeded."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, aclosing, closing
 from dataclasses import dataclass
+from functools import partial
 
 from quire.convert.application.answer_check import AnswerCheck
 from quire.convert.application.step_log import Step, log_step
@@ -80,9 +81,14 @@ async def _call_and_keep(parts: ConvertParts, job: Conversion, context: JobConte
             draft = parts.shelf.draft(lease.job_id, lease.fence)
             stack.push_async_callback(draft.close)
         answer = parts.gateway.process(job.mapping, await _source(parts, job, context))
-        chunks = await stack.enter_async_context(aclosing(_checked(parts, context, answer, draft)))
+        check = stack.enter_context(closing(AnswerCheck(parts.max_result_bytes)))
+        chunks = await stack.enter_async_context(aclosing(_checked(check, answer, draft)))
         artifact = await context.put_artifact_stream(
-            chunks, filename=f"{lease.job_id}.xml", content_type=XML, folder="results"
+            chunks,
+            filename=f"{lease.job_id}.xml",
+            content_type=XML,
+            folder="results",
+            approve=partial(_approve, check, context, time.monotonic()),
         )
         if not artifact.size_bytes:
             raise JobError("the storage kept an empty file", code=IO_ERROR)
@@ -98,19 +104,19 @@ async def _source(parts: ConvertParts, job: Conversion, context: JobContext) -> 
 
 
 async def _checked(
-    parts: ConvertParts, context: JobContext, answer: AsyncGenerator[bytes, None], draft: ResultDraft | None
+    check: AnswerCheck, answer: AsyncGenerator[bytes, None], draft: ResultDraft | None
 ) -> AsyncGenerator[bytes, None]:
-    """The end is told when all of it is checked, so that nothing else is ever kept."""
-    started = time.monotonic()
-    check = AnswerCheck(parts.max_result_bytes)
     async with aclosing(answer):
-        with closing(check):
-            async for chunk in answer:
-                await check.feed(chunk)
-                if draft is not None:
-                    await draft.write(chunk)
-                yield chunk
-            await check.finish()
+        async for chunk in answer:
+            await check.feed(chunk)
+            if draft is not None:
+                await draft.write(chunk)
+            yield chunk
+
+
+async def _approve(check: AnswerCheck, context: JobContext, started: float) -> None:
+    """The storage has all of it by now, out of sight, and syncs it meanwhile."""
+    await check.finish()
     _log(context, "gateway_ok", started, 200)
 
 

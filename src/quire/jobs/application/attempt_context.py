@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from uuid import UUID
 
 from quire.jobs.application.running_job import RunningJob
@@ -64,10 +64,17 @@ class AttemptContext:
         filename: str,
         content_type: str = "application/octet-stream",
         folder: str = "artifacts",
+        approve: Callable[[], Awaitable[None]] | None = None,
     ) -> Artifact:
         self._refuse_second_artifact()
         artifact = await self._artifacts.write_stream(
-            self._worker_id, self.lease, chunks, filename=filename, content_type=content_type, folder=folder
+            self._worker_id,
+            self.lease,
+            chunks,
+            filename=filename,
+            content_type=content_type,
+            folder=folder,
+            approve=approve,
         )
         self._running.artifact = artifact
         return artifact

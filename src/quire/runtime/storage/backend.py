@@ -4,7 +4,7 @@ every adapter. It refuses partial objects: a reader sees nothing, the old object
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -13,6 +13,9 @@ CHUNK_BYTES = 1024 * 1024
 DEFAULT_CONTENT_TYPE = "application/octet-stream"
 LIST_MAX = 1000
 PRESIGN_MAX_SECONDS = 7 * 24 * 3600
+
+# Returns when bytes that are all there may be kept; raises when they may not.
+Approval = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True)
@@ -81,10 +84,13 @@ class StorageBackend(Protocol):
         max_bytes: int | None = None,
         sha256: str | None = None,
         if_absent: bool = False,
+        approve: Approval | None = None,
     ) -> StoredObject:
         """As `put_bytes`, in bounded memory whatever the length. More than `max_bytes` (STORAGE_TOO_LARGE),
         bytes that do not hash to `sha256` (STORAGE_MISMATCH) and an error of `chunks` SHALL leave nothing
-        behind. Of long streams that end at once with `if_absent` more than one MAY win where the S3 server
+        behind. `approve` SHALL be asked once, when `chunks` has ended; the object SHALL appear only after it
+        returned, and its error SHALL leave nothing behind. Meanwhile the bytes MAY be made durable, out of
+        sight. Of long streams that end at once with `if_absent` more than one MAY win where the S3 server
         lets them (SeaweedFS does, AWS does not): who must be the only one asks the database first.
         """
         ...

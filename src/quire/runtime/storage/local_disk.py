@@ -20,6 +20,7 @@ from quire.runtime.storage.backend import (
     CHUNK_BYTES,
     DEFAULT_CONTENT_TYPE,
     LIST_MAX,
+    Approval,
     ListedObject,
     PresignedUrl,
     StoredObject,
@@ -62,6 +63,7 @@ class LocalDiskStorage:
         max_bytes: int | None = None,
         sha256: str | None = None,
         if_absent: bool = False,
+        approve: Approval | None = None,
     ) -> StoredObject:
         checked_key(key)
         checked_content_type(content_type)
@@ -69,9 +71,10 @@ class LocalDiskStorage:
         try:
             async for block in in_blocks(at_most(chunks, max_bytes), CHUNK_BYTES):
                 await asyncio.to_thread(writer.write, block)
-            return await asyncio.to_thread(
-                writer.publish, key, content_type, sha256=sha256, if_absent=if_absent
-            )
+            # The disk is slow enough to be asked for its part before the answer is known.
+            synced = asyncio.to_thread(writer.sync, content_type, sha256)
+            await asyncio.gather(synced, *([approve()] if approve else []))
+            return await asyncio.to_thread(writer.publish, key, if_absent=if_absent)
         finally:
             await asyncio.to_thread(writer.close)
 
@@ -140,7 +143,8 @@ def _put(tree: DiskTree, key: str, data: bytes, content_type: str, if_absent: bo
     writer = ObjectWriter(tree)
     try:
         writer.write(data)
-        return writer.publish(key, content_type, sha256=None, if_absent=if_absent)
+        writer.sync(content_type, None)
+        return writer.publish(key, if_absent=if_absent)
     finally:
         writer.close()
 

@@ -32,6 +32,7 @@ class ObjectWriter:
         self._name = ""
         self._hash = hashlib.sha256()
         self._size_bytes = 0
+        self._footer: Footer | None = None
 
     def write(self, block: bytes) -> None:
         with self._lock, disk_errors():
@@ -39,8 +40,8 @@ class ObjectWriter:
             self._hash.update(block)
             self._size_bytes += len(block)
 
-    def publish(self, key: str, content_type: str, *, sha256: str | None, if_absent: bool) -> StoredObject:
-        """Footer, size check, fsync, rename: the object is visible only after all of its bytes are safe."""
+    def sync(self, content_type: str, sha256: str | None) -> None:
+        """Footer, size check, fsync: nothing can be written after it, and nobody sees it yet."""
         with self._lock, disk_errors():
             descriptor = self._opened()
             footer = Footer(content_type, self._hash.hexdigest(), self._size_bytes)
@@ -50,9 +51,16 @@ class ObjectWriter:
             if os.fstat(descriptor).st_size != self._size_bytes + FOOTER_BYTES:
                 raise StorageUnavailableError("the disk kept fewer bytes than were written")
             os.fsync(descriptor)
+            self._footer = footer
+
+    def publish(self, key: str, *, if_absent: bool) -> StoredObject:
+        """The rename: the object is visible only after all of its bytes are safe."""
+        with self._lock, disk_errors():
+            assert self._footer is not None  # `sync` comes first
+            descriptor = self._opened()
             self._tree.publish(key, self._name, if_absent=if_absent)
             self._name = ""
-            return describe(key, footer, descriptor)
+            return describe(key, self._footer, descriptor)
 
     def close(self) -> None:
         """Drops what was not published."""

@@ -26,6 +26,7 @@ from quire.runtime.storage.backend import (
     CHUNK_BYTES,
     DEFAULT_CONTENT_TYPE,
     LIST_MAX,
+    Approval,
     ListedObject,
     PresignedUrl,
     StoredObject,
@@ -116,6 +117,7 @@ class S3Storage:
         max_bytes: int | None = None,
         sha256: str | None = None,
         if_absent: bool = False,
+        approve: Approval | None = None,
     ) -> StoredObject:
         target = self._target(key)
         options = _described(content_type, sha256)
@@ -124,9 +126,13 @@ class S3Storage:
         if len(first) < PART_BYTES:
             if sha256 is not None and sha256 != hashlib.sha256(first).hexdigest():
                 raise StorageMismatchError("the bytes have another sha256")
+            if approve is not None:
+                await approve()
             return await self.put_bytes(key, first, content_type=content_type, if_absent=if_absent)
         upload = S3Upload(self._client, target)
-        etag = await upload.run(prepended(first, blocks), options=options, sha256=sha256, if_absent=if_absent)
+        etag = await upload.run(
+            prepended(first, blocks), options=options, sha256=sha256, if_absent=if_absent, approve=approve
+        )
         return self._stored(key, upload.size_bytes, upload.sha256, etag, content_type)
 
     async def get_bytes(self, key: str, *, max_bytes: int) -> bytes:

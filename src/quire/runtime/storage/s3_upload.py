@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from quire.kernel import QuireError
+from quire.runtime.storage.backend import Approval
 from quire.runtime.storage.errors import StorageMismatchError
 from quire.runtime.storage.s3_errors import s3_errors
 
@@ -32,7 +33,13 @@ class S3Upload:
         return self._hash.hexdigest()
 
     async def run(
-        self, blocks: AsyncIterator[bytes], *, options: dict[str, object], sha256: str | None, if_absent: bool
+        self,
+        blocks: AsyncIterator[bytes],
+        *,
+        options: dict[str, object],
+        sha256: str | None,
+        if_absent: bool,
+        approve: Approval | None,
     ) -> str:
         """The new object's etag. Whatever goes wrong on the way, the parts are given up."""
         with s3_errors():
@@ -45,6 +52,8 @@ class S3Upload:
                 await self._send(block)
             if sha256 is not None and sha256 != self.sha256:
                 raise StorageMismatchError("the bytes have another sha256")
+            if approve is not None:
+                await approve()
             return await self._complete(if_absent)
         except BaseException:
             await self._abort()

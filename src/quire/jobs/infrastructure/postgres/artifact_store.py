@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from uuid import UUID
 
 import structlog
@@ -47,12 +47,13 @@ class StoredArtifacts:
         filename: str,
         content_type: str,
         folder: str,
+        approve: Callable[[], Awaitable[None]] | None = None,
     ) -> Artifact:
         key = _key(lease, folder, filename)
         await self._begin(worker_id, lease, key, content_type, filename)
         try:
             # A cancel reaches the storage, which drops what it has: unlike one block, a stream may last.
-            stored = await self._storage.put_stream(key, chunks, content_type=content_type)
+            stored = await self._storage.put_stream(key, chunks, content_type=content_type, approve=approve)
         except BaseException:
             with contextlib.suppress(QuireError):
                 await self.discard_unpublished(key)

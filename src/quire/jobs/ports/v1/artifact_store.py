@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Protocol
 from uuid import UUID
 
@@ -27,8 +27,10 @@ class ArtifactStore(Protocol):
         filename: str,
         content_type: str,
         folder: str,
+        approve: Callable[[], Awaitable[None]] | None = None,
     ) -> Artifact:
-        """As `write`, in bounded memory. An error of `chunks` SHALL leave nothing behind and come out as it is."""
+        """As `write`, in bounded memory. An error of `chunks`, or of `approve` after the last of them, SHALL leave
+        nothing behind and come out as it is."""
         ...
 
     async def exists(self, artifact_key: str) -> bool: ...

@@ -48,8 +48,10 @@ class JobContext(Protocol):
         filename: str,
         content_type: str = "application/octet-stream",
         folder: str = "artifacts",
+        approve: Callable[[], Awaitable[None]] | None = None,
     ) -> Artifact:
-        """The same for bytes that come by and by; an error of `chunks` leaves nothing behind."""
+        """The same for bytes that come by and by; an error of `chunks` leaves nothing behind, nor does one of
+        `approve`, which is asked when all have come and answers before any of them counts."""
         ...
 
     async def run_child(
