@@ -1,8 +1,8 @@
-"""What the worker costs over a bare call of the gateway: the same file, one call after the other, straight to the
-gateway and into a plain file, and as jobs through a real worker process with Postgres and a disk that syncs. Both run
-in turns, so that a busy machine is busy for both, and a round is compared with itself: the row is the round whose
-ratio is the middle one of all. `python -m bench.convert_overhead URL FILE` measures a gateway that
-runs already.
+"""What the worker costs over a bare call of the gateway: the same file, straight to the gateway and into a plain file,
+and as jobs through a real worker process with Postgres. The bare call does the same work: it looks whether the answer
+is XML, and syncs its file. Rows without a bar are beside one that takes any answer as it comes and syncs nothing. All
+run in turns, so that a busy machine is busy for all, and a round is compared with itself: a row is the round whose
+ratio is the middle one. `python -m bench.convert_overhead URL FILE` measures a gateway that runs already.
 """
 
 from __future__ import annotations
@@ -15,14 +15,17 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
+from typing import IO
 from uuid import UUID
 
 from bench.report import Row
 from bench.servers import end_on_sigterm, postgres, scratch
 from quire.convert import ConvertDesk, create_conversion
+from quire.convert.application.answer_check import AnswerCheck
 from quire.convert.domain.conversion import KIND
 from quire.convert.infrastructure.http.gateway_client import HttpGatewayClient
 from quire.convert.ports.v1.gateway_client import PdfSource
@@ -34,7 +37,9 @@ from quire.runtime.settings import load_settings
 
 BAR = 1.10
 LANES = (1, 4)
+RESULT_MAX_BYTES = 268_435_456
 WHO = Principal("bench", "bench", "bench", "admin")
+Keep = Callable[[AsyncIterator[bytes], IO[bytes]], Awaitable[None]]
 TOOK = """
 SELECT count(*) FILTER (WHERE state = 'succeeded') AS done,
        extract(epoch FROM max(finished_at) - min(started_at))::float8 AS seconds
@@ -45,10 +50,10 @@ _numbers = itertools.count()
 
 def rows(gateway_url: str, pdf: bytes, mapping: str, *, calls: int = 8, rounds: int = 9) -> list[Row]:
     """Blocks until it is measured: with one call at a time, and with as many as a worker makes by default."""
-    return [_row(gateway_url, pdf, mapping, calls, rounds, lanes) for lanes in LANES]
+    return [row for lanes in LANES for row in _rows(gateway_url, pdf, mapping, calls, rounds, lanes)]
 
 
-def _row(gateway_url: str, pdf: bytes, mapping: str, calls: int, rounds: int, lanes: int) -> Row:
+def _rows(gateway_url: str, pdf: bytes, mapping: str, calls: int, rounds: int, lanes: int) -> list[Row]:
     with scratch("convert") as directory, postgres() as server:
         dsn = f"{server}quire"
         names = {
@@ -61,43 +66,74 @@ def _row(gateway_url: str, pdf: bytes, mapping: str, calls: int, rounds: int, la
         }
         asyncio.run(migrate(dsn))
         with _worker(names, directory):
-            pairs = asyncio.run(_measured(names, pdf, mapping, calls, rounds, lanes, directory))
-    ratios = [through / bare for bare, through in pairs]
-    bare, through = pairs[ratios.index(statistics.median_low(ratios))]
-    note = f"{rounds} rounds of {calls} calls: {min(ratios):.2f} to {max(ratios):.2f}, load {os.getloadavg()[0]:.1f}"
+            times = asyncio.run(_measured(names, pdf, mapping, calls, rounds, lanes, directory))
     measure = f"seconds a conversion, {lanes} at once"
-    return Row(measure, through, "bare gateway call", bare, BAR, lower_is_better=True, note=note)
+    through, checked, unchecked = zip(*times, strict=True)
+    note = f"{rounds} rounds of {calls} calls, load {os.getloadavg()[0]:.1f}"
+    return [
+        _row(measure, through, "bare call, checked", checked, BAR, note),
+        _row(measure, through, "bare call, unchecked", unchecked, None, note),
+    ]
+
+
+def _row(
+    measure: str, ours: Sequence[float], peer: str, theirs: Sequence[float], bar: float | None, note: str
+) -> Row:
+    ratios = [through / bare for through, bare in zip(ours, theirs, strict=True)]
+    middle = ratios.index(statistics.median_low(ratios))
+    note = f"{min(ratios):.2f} to {max(ratios):.2f}, {note}"
+    return Row(measure, ours[middle], peer, theirs[middle], bar, lower_is_better=True, note=note)
 
 
 async def _measured(
     names: dict[str, str], pdf: bytes, mapping: str, calls: int, rounds: int, lanes: int, directory: Path
-) -> list[tuple[float, float]]:
-    pairs = []
+) -> list[tuple[float, float, float]]:
+    """Seconds through the worker, by a checked call and by an unchecked one, of each round."""
+    times = []
     async with open_engine(load_settings(**names), application="bench") as engine:
-        await _bare(names["GATEWAY_URL"], pdf, mapping, 2, lanes, directory)
+        bare = partial(_bare, names["GATEWAY_URL"], pdf, mapping, lanes, directory)
+        await bare(2, keep=_checked)
         await _through(engine, names, pdf, mapping, 2)
         for _ in range(rounds):
-            bare = await _bare(names["GATEWAY_URL"], pdf, mapping, calls, lanes, directory)
-            pairs.append((bare, await _through(engine, names, pdf, mapping, calls)))
-    return pairs
+            checked = await bare(calls, keep=_checked)
+            through = await _through(engine, names, pdf, mapping, calls)
+            times.append((through, checked, await bare(calls, keep=_unchecked)))
+    return times
 
 
-async def _bare(url: str, pdf: bytes, mapping: str, calls: int, lanes: int, directory: Path) -> float:
-    """Seconds a call, by the worker's own client, into a file as a script would write it: not checked, not synced."""
+async def _bare(
+    url: str, pdf: bytes, mapping: str, lanes: int, directory: Path, calls: int, *, keep: Keep
+) -> float:
+    """Seconds a call, by the worker's own client, into a file as a script would write it."""
     client = HttpGatewayClient(url, timeout_seconds=180, connections_max=lanes)
     left = iter(range(calls))
 
     async def call() -> None:
         for number in left:
             with (directory / f"bare-{number}.xml").open("wb") as file:
-                async for chunk in client.process(mapping, _source(_variant(pdf))):
-                    file.write(chunk)
+                await keep(client.process(mapping, _source(_variant(pdf))), file)
 
     began_at = time.monotonic()
     await asyncio.gather(*(call() for _ in range(lanes)))
     seconds = time.monotonic() - began_at
     await client.close()
     return seconds / calls
+
+
+async def _checked(answer: AsyncIterator[bytes], file: IO[bytes]) -> None:
+    """Known to be XML, and safe on the disk, when it returns."""
+    with closing(AnswerCheck(RESULT_MAX_BYTES)) as check:
+        async for chunk in answer:
+            await check.feed(chunk)
+            file.write(chunk)
+        await check.finish()
+    file.flush()
+    await asyncio.to_thread(os.fsync, file.fileno())
+
+
+async def _unchecked(answer: AsyncIterator[bytes], file: IO[bytes]) -> None:
+    async for chunk in answer:
+        file.write(chunk)
 
 
 async def _through(engine: Engine, names: dict[str, str], pdf: bytes, mapping: str, calls: int) -> float:

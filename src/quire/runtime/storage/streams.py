@@ -11,18 +11,19 @@ from quire.runtime.storage.errors import StorageMismatchError, StorageTooLargeEr
 
 async def in_blocks(chunks: AsyncIterator[bytes], block_bytes: int) -> AsyncIterator[bytes]:
     """Blocks of exactly `block_bytes`, the last one shorter; nothing for an empty stream."""
-    buffer = bytearray()
+    parts: list[memoryview] = []
+    missing = block_bytes
     async for chunk in chunks:
         view = memoryview(chunk)
-        while view:
-            taken = block_bytes - len(buffer)
-            buffer += view[:taken]
-            view = view[taken:]
-            if len(buffer) == block_bytes:
-                yield bytes(buffer)
-                buffer.clear()
-    if buffer:
-        yield bytes(buffer)
+        while len(view) >= missing:
+            # Each byte is copied once, on its way into its block.
+            yield b"".join([*parts, view[:missing]])
+            view, parts, missing = view[missing:], [], block_bytes
+        if view:
+            parts.append(view)
+            missing -= len(view)
+    if parts:
+        yield b"".join(parts)
 
 
 async def at_most(chunks: AsyncIterator[bytes], max_bytes: int | None) -> AsyncIterator[bytes]:
