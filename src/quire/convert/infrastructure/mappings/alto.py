@@ -20,14 +20,15 @@ from quire.reading import Block, Box, Line, Page, TextStyle, rejoined
 NAMESPACE = "http://www.loc.gov/standards/alto/ns-v4#"
 LOCATION = f"{NAMESPACE} http://www.loc.gov/standards/alto/v4/alto-4-3.xsd"
 UNITS = 1200 / 72
+VERSION = "2"
 HEAD = f"""<?xml version="1.0" encoding="UTF-8"?>
 <alto xmlns="{NAMESPACE}" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" \
 xsi:schemaLocation="{LOCATION}" SCHEMAVERSION="4.3">
 <Description><MeasurementUnit>inch1200</MeasurementUnit><Processing ID="P0">\
 <processingCategory>contentGeneration</processingCategory>\
 <processingStepDescription>text and geometry of the PDF itself</processingStepDescription>\
-<processingSoftware><softwareCreator>Quire</softwareCreator><softwareName>quire gateway, mapping alto 1</softwareName>\
-</processingSoftware></Processing></Description>
+<processingSoftware><softwareCreator>Quire</softwareCreator>\
+<softwareName>quire gateway, mapping alto {VERSION}</softwareName></processingSoftware></Processing></Description>
 <Styles>
 """
 BETWEEN = "</Styles>\n<Layout>\n"
@@ -148,7 +149,7 @@ def join(parts: list[IO[bytes]]) -> IO[bytes]:
 MAPPING = Mapping(
     XmlMapping(
         name="alto",
-        version="1",
+        version=VERSION,
         description="Pages, blocks, lines and words with boxes, fonts and confidence",
         schema="ALTO 4.3",
         namespace=NAMESPACE,
