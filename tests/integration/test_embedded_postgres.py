@@ -21,6 +21,7 @@ import pytest
 from quire.runtime.embedded_postgres import EmbeddedPostgres, EmbeddedPostgresError, binaries
 from quire.runtime.embedded_postgres.account import choose_account
 from quire.runtime.embedded_postgres.postmaster_file import is_postmaster_of
+from quire.runtime.embedded_postgres.server import STOP_TIMEOUT_SECONDS
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
@@ -99,12 +100,18 @@ async def test_acknowledged_rows_survive_a_killed_postmaster_with_busy_clients(
     busy.terminate()
 
 
-async def test_a_killed_backend_costs_only_its_connections(server: EmbeddedPostgres) -> None:
+async def test_a_killed_backend_costs_only_its_connections_and_a_stop_in_that_moment_is_not_forgotten(
+    server: EmbeddedPostgres,
+) -> None:
     victim = await asyncpg.connect(server.dsn)
     os.kill(await victim.fetchval("SELECT pg_backend_pid()"), signal.SIGKILL)
     with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError, OSError)):
         await victim.fetchval("SELECT 1")
     assert server.is_running()
+    began_at = time.monotonic()
+    server.stop()
+    assert time.monotonic() - began_at < STOP_TIMEOUT_SECONDS
+    assert await ask(server.start(), "SELECT 1") == 1
 
 
 async def test_server_ends_with_its_killed_starter_and_the_next_start_succeeds(data_dir: Path) -> None:

@@ -29,6 +29,7 @@ from quire.runtime.embedded_postgres.postmaster_file import (
     is_postmaster_of,
     read_postmaster_file,
 )
+from quire.runtime.embedded_postgres.stuck_stop import wait_or_find_stuck
 from quire.runtime.log_file import LogFile
 
 # Crash recovery of a full max_wal_size on a slow disk takes about this long.
@@ -124,9 +125,7 @@ class EmbeddedPostgres:
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
         process.send_signal(self.stop_signal)
-        try:
-            process.wait(STOP_TIMEOUT_SECONDS)
-        except subprocess.TimeoutExpired:
+        if not wait_or_find_stuck(process, STOP_TIMEOUT_SECONDS):
             process.send_signal(self.kill_signal)
             process.wait(STOP_TIMEOUT_SECONDS)
 
