@@ -5,6 +5,7 @@ from __future__ import annotations
 from quire.reading.domain.layout import blocks_of
 from quire.reading.domain.page import Box, Line, Word
 from quire.reading.domain.reading_order import in_reading_order
+from quire.reading.domain.side_table import Rule
 
 SIZE = 10.0
 LETTER = 5.0
@@ -19,9 +20,9 @@ def line(text: str, left: float, baseline: float) -> Line:
     return Line(tuple(words), Box(left, baseline - 8, words[-1].right, baseline + 2), baseline, False)
 
 
-def read(*drawn: tuple[str, float, float]) -> list[str]:
+def read(*drawn: tuple[str, float, float], rules: tuple[Rule, ...] = ()) -> list[str]:
     """The page's lines as they are read, of lines in the order in which the file draws them."""
-    blocks = in_reading_order(blocks_of(line(*one) for one in drawn))
+    blocks = in_reading_order(blocks_of(line(*one) for one in drawn), lambda: rules)
     return [each.text for block in blocks for each in block.lines]
 
 
@@ -139,3 +140,24 @@ def test_the_second_line_of_a_cell_stays_with_the_first_though_the_row_is_set_ti
         ("04 3.25 Rounding", 50, 124),
         ("95.38", 300, 124),
     ) == ["03 2.00 Support at weekends and", "holidays", "180.00", "04 3.25 Rounding", "95.38"]
+
+
+TAXES_AND_TOTALS = (
+    ("Rate", 50, 100), ("VAT", 150, 100), ("Items", 300, 106), ("7,468", 450, 106),
+    ("19 %", 50, 120), ("1,384", 150, 120), ("Discount", 300, 120), ("-180", 450, 120),
+    ("7 %", 50, 136), ("4.76", 150, 136), ("Freight", 300, 136), ("65", 450, 136),
+    ("Total", 300, 152), ("7,353", 450, 152),
+)  # fmt: skip
+TAXES = ["Rate", "VAT", "19 %", "1,384", "7 %", "4.76"]
+TOTALS = ["Items", "7,468", "Discount", "-180", "Freight", "65", "Total", "7,353"]
+
+
+def test_tables_side_by_side_are_told_apart_by_the_lines_drawn_in_them() -> None:
+    own = (Rule(50, 230, 103), Rule(300, 480, 142))
+    assert read(*TAXES_AND_TOTALS, rules=own) == TAXES + TOTALS
+
+
+def test_a_line_through_both_makes_one_table_of_them() -> None:
+    through = (Rule(50, 230, 103), Rule(300, 480, 142), Rule(50, 480, 110), Rule(50, 480, 126))
+    assert read(*TAXES_AND_TOTALS, rules=through) == read(*TAXES_AND_TOTALS)
+    assert read(*TAXES_AND_TOTALS)[:6] == ["Rate", "VAT", "Items", "7,468", "19 %", "1,384"]

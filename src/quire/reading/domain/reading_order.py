@@ -4,12 +4,12 @@ columns where a gutter runs between them, row by row through tables and contents
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from operator import attrgetter
-from typing import NamedTuple
 
-from quire.reading.domain.page import Block, Box, Line, around
+from quire.reading.domain.page import Block, Line, around
+from quire.reading.domain.piece import Piece, piece_of, separated
+from quire.reading.domain.side_table import Rule, parted
 from quire.reading.domain.text_box import SAME_ROW, is_text, whole_boxes
 
 # A gutter narrower than this, in points, is the space between words.
@@ -24,37 +24,28 @@ HEADED_MAX = 3
 ROW_CELLS = 2
 
 
-class Piece(NamedTuple):
-    """A block with the stripe its letters really fill: fonts with tall boxes overlap their neighbours. `number` is its
-    place in the file, which decides where nothing else does."""
-
-    edges: Box
-    number: int
-    block: Block
-
-
-def in_reading_order(blocks: Sequence[Block]) -> list[Block]:
-    """A page of more blocks than any reader's page has stays as the file orders it."""
+def in_reading_order(blocks: Sequence[Block], rules: Callable[[], Sequence[Rule]] = tuple) -> list[Block]:
+    """A page of more blocks than any reader's page has stays as the file orders it. `rules` is asked for the lines
+    drawn on the page if blocks stand side by side."""
     if len(blocks) > BLOCKS_MAX:
         return list(blocks)
     ordered: list[Block] = []
     if blocks:
-        _cut([_piece(number, block) for number, block in enumerate(whole_boxes(blocks))], ordered, 0)
+        pieces = [piece_of(number, block) for number, block in enumerate(whole_boxes(blocks))]
+        for part in parted(pieces, rules() if _are_side_by_side(pieces) else ()):
+            _cut(part, ordered, 0)
     return ordered
 
 
-def _piece(number: int, block: Block) -> Piece:
-    first, last = block.lines[0], block.lines[-1]
-    top = first.baseline - 0.5 * (first.baseline - first.box.top)
-    edges = Box(block.box.left, top, block.box.right, max(last.baseline, top))
-    return Piece(edges, number, block)
+def _are_side_by_side(pieces: list[Piece]) -> bool:
+    return any(len(stripe) > 1 for stripe in separated(pieces, low=1, high=3, gap=0.0))
 
 
 def _cut(pieces: list[Piece], ordered: list[Block], depth: int) -> None:
     if len(pieces) == 1 or depth > DEPTH_MAX:
         ordered += [piece.block for piece in pieces]
         return
-    columns = _separated(pieces, low=0, high=2, gap=GUTTER)
+    columns = separated(pieces, low=0, high=2, gap=GUTTER)
     is_prose = len(columns) > 1 and all(map(_is_prose, columns))
     parts = columns if is_prose else list(_stripes(pieces))
     if len(parts) == 1:
@@ -66,14 +57,14 @@ def _cut(pieces: list[Piece], ordered: list[Block], depth: int) -> None:
 
 def _stripes(pieces: list[Piece]) -> Iterator[list[Piece]]:
     """From top to bottom; but texts side by side that have a heading each go down with it, one after the other."""
-    stripes = _separated(pieces, low=1, high=3, gap=0.0)
+    stripes = separated(pieces, low=1, high=3, gap=0.0)
     headed = False
     for above, below in pairwise([*stripes, []]):
         if headed:
             headed = False
         elif _are_headings(above, below):
             headed = True
-            yield from _separated([*above, *below], low=0, high=2, gap=0.0)
+            yield from separated([*above, *below], low=0, high=2, gap=0.0)
         else:
             yield above
 
@@ -101,7 +92,7 @@ def _is_prose(column: list[Piece]) -> bool:
 def _rows(pieces: list[Piece]) -> list[Block]:
     """Cells side by side: what stands in one row is read together, from left to right."""
     units = [unit for piece in pieces for unit in _units(piece, pieces)]
-    return [block for row in _separated(units, low=1, high=3, gap=0.0) for block in _row(row)]
+    return [block for row in separated(units, low=1, high=3, gap=0.0) for block in _row(row)]
 
 
 def _units(piece: Piece, pieces: list[Piece]) -> list[Piece]:
@@ -109,11 +100,11 @@ def _units(piece: Piece, pieces: list[Piece]) -> list[Piece]:
     lines = piece.block.lines
     if len(lines) == 1 or not _are_cells(lines, _columns_beside(piece, pieces)):
         return [piece]
-    return [_piece(piece.number, Block((line,), line.box)) for line in lines]
+    return [piece_of(piece.number, Block((line,), line.box)) for line in lines]
 
 
 def _columns_beside(piece: Piece, pieces: list[Piece]) -> list[list[Line]]:
-    columns = _separated([other for other in pieces if other is not piece], low=0, high=2, gap=0.0)
+    columns = separated([other for other in pieces if other is not piece], low=0, high=2, gap=0.0)
     return [[line for other in column for line in other.block.lines] for column in columns]
 
 
@@ -148,7 +139,7 @@ def _is_aligned(lines: Sequence[Line], others: Sequence[Line]) -> bool:
 def _row(pieces: list[Piece]) -> Iterator[Block]:
     """A whole text is read before what stands right of it; lines beside each other are read across."""
     cells: list[Piece] = []
-    for column in _separated(pieces, low=0, high=2, gap=0.0):
+    for column in separated(pieces, low=0, high=2, gap=0.0):
         if _is_column_of_cells(column, cells):
             cells += column
             continue
@@ -180,17 +171,3 @@ def _across(cells: list[Piece]) -> Iterator[Block]:
         row.sort(key=lambda lines: lines[0].box.left)
         flat = tuple(line for lines in row for line in lines)
         yield Block(flat, around([line.box for line in flat]))
-
-
-def _separated(pieces: list[Piece], *, low: int, high: int, gap: float) -> list[list[Piece]]:
-    """Groups with an empty stripe of at least `gap` between them, along one axis; each in the order of the file."""
-    parts: list[list[Piece]] = []
-    reach = float("-inf")
-    for piece in sorted(pieces, key=lambda piece: piece.edges[low]):
-        if piece.edges[low] >= reach + gap or not parts:
-            parts.append([])
-        parts[-1].append(piece)
-        reach = max(reach, piece.edges[high])
-    for part in parts:
-        part.sort(key=attrgetter("number"))
-    return parts

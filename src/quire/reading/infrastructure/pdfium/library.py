@@ -44,3 +44,7 @@ font_descent = _bound(raw.FPDFFont_GetDescent, _int, _handle, ctypes.c_float, _p
 font_is_embedded = _bound(raw.FPDFFont_GetIsEmbedded, _int, _handle)
 font_flags = _bound(raw.FPDFFont_GetFlags, _int, _handle)
 font_name = _bound(raw.FPDFFont_GetBaseFontName, ctypes.c_size_t, _handle, _pointer, ctypes.c_size_t)
+page_objects = _bound(raw.FPDFPage_CountObjects, _int, _handle)
+page_object = _bound(raw.FPDFPage_GetObject, _handle, _handle, _int)
+object_type = _bound(raw.FPDFPageObj_GetType, _int, _handle)
+object_bounds = _bound(raw.FPDFPageObj_GetBounds, _int, _handle, _pointer, _pointer, _pointer, _pointer)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from datetime import date
+from functools import partial
 from typing import Any
 
 import pypdfium2_raw as raw
@@ -20,6 +21,7 @@ from quire.reading.domain.layout import blocks_of
 from quire.reading.domain.page import Document, Page
 from quire.reading.domain.reading_order import in_reading_order
 from quire.reading.infrastructure.pdfium.library import start_library
+from quire.reading.infrastructure.pdfium.rules import rules_of
 from quire.reading.infrastructure.pdfium.text_page import StyleBook, TextPage
 from quire.reading.infrastructure.pdfium.view import View
 
@@ -120,14 +122,18 @@ def _read(page: Any, number: int, book: StyleBook) -> Page:
     if not text:
         return Page(number, view.width, view.height, view.rotation, ())
     try:
-        handle = ctypes.cast(text, ctypes.c_void_p).value
-        assert handle is not None
-        reader = TextPage(handle, view, book)
-        blocks = in_reading_order(blocks_of(reader.lines()))
+        reader = TextPage(_handle(text), view, book)
+        blocks = in_reading_order(blocks_of(reader.lines()), partial(rules_of, _handle(page), view))
         blocks += blocks_of(reader.turned)
     finally:
         raw.FPDFText_ClosePage(text)
     return Page(number, view.width, view.height, view.rotation, tuple(blocks))
+
+
+def _handle(pointer: Any) -> int:
+    handle = ctypes.cast(pointer, ctypes.c_void_p).value
+    assert handle is not None
+    return handle
 
 
 def _view(page: Any) -> View:
