@@ -12,6 +12,7 @@ from enum import StrEnum
 from quire.reading.domain.page import Block, Document, Line, Page, TextStyle, rejoined
 from quire.reading.domain.page_rows import PageRows
 
+LEADING_NUMBER = re.compile(r"^[\W\d_]+")
 # Share of the page at its head and foot in which running titles and page numbers stand.
 EDGE = 0.09
 RUNNING_PAGES = 3
@@ -25,7 +26,8 @@ NUMBER = re.compile(
     r"(\(?(?:\d{1,3}|[a-zа-яё]|[ivx]{1,5})\)|\d{1,3}(?:\.\d{1,3}){0,4}\.|\d{1,3}(?:\.\d{1,3}){1,4})\s+(?=\S)"
 )
 PAGE_NUMBER = re.compile(
-    r"[-–—\s]*(?:page |стр\.? |sayfa )?\d{1,5}[-–—\s]*(?:(?:of|из|/) ?\d{1,5})?|[ivxlc]{1,6}", re.IGNORECASE
+    r"[-–—\s]*(?:page |seite |стр\.? |sayfa )?\d{1,5}[-–—\s]*(?:(?:of|von|sur|из|/) ?\d{1,5})?|[ivxlc]{1,6}",
+    re.IGNORECASE,
 )
 SENTENCE_END = re.compile(r"[.!?:;…»”\"')\]]$")
 
@@ -202,9 +204,15 @@ def _level_by_look(lines: list[Line], text: str, styles: tuple[TextStyle, ...], 
     if size >= HEADING_SIZE * body:
         return next((level for level, known in enumerate(sizes, 1) if size >= 0.95 * known), len(sizes))
     is_bold = all(look.is_bold for look in looks)
-    if is_bold and size >= 0.95 * body and not text.endswith((".", ",", ";", ":")):
+    if is_bold and size >= 0.95 * body and _is_worded(text) and not text.endswith((".", ",", ";", ":")):
         return len(sizes)
     return 0
+
+
+def _is_worded(text: str) -> bool:
+    """After its number a heading is words; `(Net): 7.00` and `F20260023` are not."""
+    after = LEADING_NUMBER.sub("", text).replace(" ", "")
+    return 2 * sum(map(str.isalpha, after)) >= len(after) > 0
 
 
 def _running_lines(document: Document) -> dict[tuple[int, int], str]:

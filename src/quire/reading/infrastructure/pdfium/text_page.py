@@ -22,7 +22,7 @@ ROW = re.compile(r"[^\s](?:[^\r\n]*[^\s])?")
 WORD = re.compile(r"\S+")
 TOKEN = re.compile(rf"([^\s{BROKEN}\x02]+)([{BROKEN}\x02]*)")
 # Of the text's size: less is kerning, more is a space.
-WORD_GAP = 0.1
+WORD_GAP = 0.12
 # Raised or lowered by more than this: an exponent, an index, the mark of a note.
 RAISED = 0.15
 LIGATURES = str.maketrans({"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl",
