@@ -89,6 +89,12 @@ def test_running_titles_and_page_numbers_stand_apart_from_the_text_in_tei() -> N
     assert len(list(root.iter(f"{TEI}pb"))) == 8
 
 
+def test_a_page_that_begins_within_a_paragraph_begins_there_in_tei() -> None:
+    text = mapped("tei", sample("invoice-zugferd")).decode()
+    assert 'auf unten genanntes Konto zu <pb n="2"/>überweisen.</p>' in text
+    assert text.count("<pb ") == 2
+
+
 def test_the_tables_of_an_invoice_are_no_headings_in_tei_and_its_title_is() -> None:
     heads = {name: [node.text for node in etree.fromstring(mapped("tei", sample(name))).iter(f"{TEI}head")]
              for name in INVOICES}  # fmt: skip

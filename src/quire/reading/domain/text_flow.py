@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 from quire.reading.domain.page import Block, Document, Line, Page, TextStyle, rejoined
 from quire.reading.domain.page_rows import PageRows
@@ -39,10 +40,15 @@ class Kind(StrEnum):
     RUNNING = "running"
 
 
+class Turn(NamedTuple):
+    offset: int
+    page: int
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """`page` is where it begins. `level` counts headings from 1; `label` is an item's own mark, not in its text.
-    `place` of a running one is `top` or `bottom`."""
+    """`page` is where it begins, and `turns` where in its text others begin. `level` counts headings from 1; `label` is
+    an item's own mark, not in its text. `place` of a running one is `top` or `bottom`."""
 
     kind: Kind
     text: str
@@ -52,6 +58,7 @@ class Passage:
     place: str = ""
     is_open: bool = False
     is_bold: bool = False
+    turns: tuple[Turn, ...] = ()
 
 
 def flow_of(document: Document) -> list[Passage]:
@@ -75,12 +82,17 @@ def _add(passages: list[Passage], passage: Passage) -> None:
         if before.kind is Kind.RUNNING:
             continue
         if _goes_on(before, passage):
-            passages[place] = replace(
-                before, text=_joined(before.text, passage.text), is_open=passage.is_open
-            )
+            passages[place] = _continued(before, passage)
             return
         break
     passages.append(passage)
+
+
+def _continued(before: Passage, after: Passage) -> Passage:
+    text, turns = _joined(before.text, after.text), before.turns
+    if after.page > (turns[-1].page if turns else before.page):
+        turns = (*turns, Turn(len(text) - len(after.text), after.page))
+    return replace(before, text=text, is_open=after.is_open, turns=turns)
 
 
 def _goes_on(before: Passage, after: Passage) -> bool:

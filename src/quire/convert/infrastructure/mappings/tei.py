@@ -87,13 +87,24 @@ class Writer:
             if self._list is None:
                 self._list = TEI.add(self._here, "list")
             TEI.add(self._list, "label", passage.label)
-            TEI.add(self._list, "item", passage.text)
+            self._fill(TEI.add(self._list, "item"), passage)
         else:
             self._list = None
             if passage.kind is Kind.HEADING:
                 self._begin_division(passage)
             else:
-                TEI.add(self._here, "p", passage.text)
+                self._fill(TEI.add(self._here, "p"), passage)
+
+    def _fill(self, element: etree._Element, passage: Passage) -> None:
+        """The text, with a break where the next page begins in it."""
+        begin = 0
+        for turn in passage.turns:
+            _append(element, passage.text[begin : turn.offset])
+            begin = turn.offset
+            within = {} if passage.text[begin - 1].isspace() else {"break": "no"}
+            while self._pages and self._pages[0] <= turn.page:
+                TEI.add(element, "pb", n=str(self._pages.pop(0)), **within)
+        _append(element, passage.text[begin:])
 
     def _begin_division(self, heading: Passage) -> None:
         while self._open[-1][0] >= heading.level:
@@ -101,6 +112,13 @@ class Writer:
         division = TEI.add(self._here, "div")
         self._open.append((heading.level, division))
         TEI.add(division, "head", heading.text)
+
+
+def _append(element: etree._Element, text: str) -> None:
+    if len(element):
+        element[-1].tail = (element[-1].tail or "") + clean(text)
+    else:
+        element.text = (element.text or "") + clean(text)
 
 
 MAPPING = Mapping(
