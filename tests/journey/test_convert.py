@@ -61,6 +61,7 @@ def test_the_invoice_in_a_printed_pdf_comes_back_out_as_it_went_in(running: Quir
         form = {"mapping": "facturx"}
         converted = done(client, client.post("/convert/jobs", data=form, files={"file": ("a.pdf", pdf)}))
         xml = client.get(converted["result_url"]).content
+        assert client.get("/convert/jobs", params={"limit": 1}).json()["items"] == [converted]
     # Read by another library than the one that the gateway reads with.
     (embedded,) = PdfReader(io.BytesIO(pdf)).attachments["factur-x.xml"]
     assert payload("invoice")["number"].encode() in xml

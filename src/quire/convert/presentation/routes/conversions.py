@@ -105,7 +105,14 @@ def _add_following(router: APIRouter, desk: ConversionDesk) -> None:
         cursor: PageCursor = None,
     ) -> Page[ConversionView]:
         """Newest first."""
-        wanted = JobFilter(None, states=tuple(state), kind=KIND, before_id=before_id(cursor), limit=limit)
+        wanted = JobFilter(
+            None,
+            states=tuple(state),
+            kind=KIND,
+            before_id=before_id(cursor),
+            limit=limit,
+            with_payload=True,
+        )
         jobs = await list_jobs(desk.board, caller, wanted)
         views = [conversion_view(JobDetail(job, [])) for job in jobs]
         return Page(items=views, next_cursor=next_cursor(jobs, limit))
