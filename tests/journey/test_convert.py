@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import subprocess
 import sys
 import time
@@ -113,9 +114,13 @@ def test_what_the_gateway_refuses_is_said_with_its_own_code(running: QuireUp, tm
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing else")
     done = convert(running, tmp_path, "broken.pdf", "--mapping", "alto")
     assert done.returncode == 4, done.stderr
-    assert "failed: GW_4XX: the gateway answered 422 (PDF_DAMAGED): " in done.stderr
+    assert done.stderr.startswith("error: GW_4XX (PDF_DAMAGED): the gateway answered 422: its end is missing")
+    assert re.search(r", job [0-9a-f-]{36}\n$", done.stderr)
     again = json.loads(convert(running, tmp_path, "broken.pdf", "-m", "alto", "--json").stdout)
     assert (again["error"]["error_code"], again["gateway_code"]) == ("GW_4XX", "PDF_DAMAGED")
+    job_url = f"{running.url}/convert/jobs/{again['job_id']}"
+    result = httpx.get(f"{job_url}/result", headers={"Authorization": f"Bearer {running.token}"}, timeout=60)
+    assert (result.status_code, result.json()["gateway_code"]) == (409, "PDF_DAMAGED")
     assert not list(tmp_path.glob("*.xml"))
 
 
