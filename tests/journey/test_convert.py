@@ -114,7 +114,9 @@ def test_what_the_gateway_refuses_is_said_with_its_own_code(running: QuireUp, tm
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing else")
     done = convert(running, tmp_path, "broken.pdf", "--mapping", "alto")
     assert done.returncode == 4, done.stderr
-    assert done.stderr.startswith("error: GW_4XX (PDF_DAMAGED): the gateway answered 422: its end is missing")
+    assert done.stderr.startswith(
+        "error: GW_4XX (PDF_DAMAGED): the gateway answered 422: its end is missing: "
+    )
     assert re.search(r", job [0-9a-f-]{36}\n$", done.stderr)
     again = json.loads(convert(running, tmp_path, "broken.pdf", "-m", "alto", "--json").stdout)
     assert (again["error"]["error_code"], again["gateway_code"]) == ("GW_4XX", "PDF_DAMAGED")
