@@ -10,7 +10,6 @@ from typing import Any
 import pypdfium2_raw as raw
 
 from quire.reading.domain.errors import (
-    NotPdfError,
     PdfDamagedError,
     PdfEmptyError,
     PdfEncryptedError,
@@ -23,7 +22,6 @@ from quire.reading.infrastructure.pdfium.library import start_library
 from quire.reading.infrastructure.pdfium.text_page import StyleBook, TextPage
 from quire.reading.infrastructure.pdfium.view import View
 
-ENDS_WITHIN_BYTES = 1024
 TEXT_MAX_BYTES = 2_000
 ATTACHMENT_MAX_BYTES = 64 * 1024 * 1024
 # What helps, said to whoever reads the refusal.
@@ -92,15 +90,6 @@ class Pdf:
 
 def _address(content: Any) -> Any:
     return content if isinstance(content, bytes) else ctypes.addressof(ctypes.c_char.from_buffer(content))
-
-
-def check_ends(start: bytes, end: bytes) -> None:
-    """Readers allow for some bytes of noise before and after. What was cut off could be read in part, and nobody would
-    know which part is missing."""
-    if b"%PDF-" not in start[:ENDS_WITHIN_BYTES]:
-        raise NotPdfError("it does not begin as a PDF does")
-    if b"%%EOF" not in end[-4 * ENDS_WITHIN_BYTES :]:
-        raise PdfDamagedError(f"its end is missing: {EXPORT_AGAIN}")
 
 
 def _day(stamp: str) -> str:
