@@ -163,11 +163,10 @@ def _without_result(detail: JobDetail) -> Response:
     if job.state is JobState.EXPIRED:
         raise GoneError("the result has expired", code=EXPIRED)
     if job.state in (JobState.FAILED, JobState.CANCELLED):
-        code = job.error_code or "CONVERSION_CANCELLED"
         said = code_in(job.error_message)
         raise ConflictError(
             job.error_message or f"the job is {job.state}",
-            code=code,
+            code=job.error_code or "CONVERSION_CANCELLED",
             extra={"gateway_code": said} if said else None,
         )
     body = ConversionReceipt(job_id=job.id, status=job.state).model_dump(mode="json")
