@@ -31,14 +31,20 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QuireUp]:
 
 
 def convert(running: QuireUp, directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return run(running, directory, "convert", *arguments)
+
+
+def run(
+    running: QuireUp, directory: Path, *arguments: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "quire", "convert", *arguments, "--data-dir", str(running.data_dir)],
+        [sys.executable, "-m", "quire", *arguments, "--data-dir", str(running.data_dir)],
         capture_output=True,
         text=True,
         check=False,
         timeout=120,
         cwd=directory,
-        env=clean_environment(),
+        env=clean_environment() | environment,
     )
 
 
@@ -124,6 +130,12 @@ def test_what_the_gateway_refuses_is_said_with_its_own_code(running: QuireUp, tm
     result = httpx.get(f"{job_url}/result", headers={"Authorization": f"Bearer {running.token}"}, timeout=60)
     assert (result.status_code, result.json()["gateway_code"]) == (409, "PDF_DAMAGED")
     assert not list(tmp_path.glob("*.xml"))
+    listed = run(running, tmp_path, "problems", "list", FORCE_COLOR="1", COLUMNS="80").stdout.splitlines()
+    rows = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in listed]
+    assert any("PDF_DAMAGED: its end is" in row for row in rows), rows
+    assert max(len(row.rstrip()) for row in rows) <= 80
+    (problem, *_) = json.loads(run(running, tmp_path, "problems", "list", "--json").stdout)
+    assert problem["recommendation"].startswith("Send a mended file")
 
 
 def test_wrong_use_is_refused_before_anything_is_sent(running: QuireUp, tmp_path: Path) -> None:
