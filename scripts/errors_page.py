@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import ModuleType
 
 import quire
 from quire.jobs.domain import errors as job_errors
@@ -99,7 +100,9 @@ def import_everything() -> None:
 
 def classes() -> Iterator[Entry]:
     for kind in descendants(QuireError):
-        yield entry_of(kind, kind.code, kind.retryable, meaning_of(kind))
+        # One that inherits its code is a case of it and does not tell all of its meaning.
+        if "code" in kind.__dict__:
+            yield entry_of(kind, kind.code, kind.retryable, meaning_of(kind))
 
 
 def meaning_of(kind: type[QuireError]) -> str:
@@ -121,28 +124,41 @@ def raised() -> Iterator[Entry]:
     for path in sorted(SOURCE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in kinds:
-                yield from entry_of_call(node, kinds[node.func.id])
+                yield from entry_of_call(node, kinds[node.func.id], module_of(path))
 
 
-def entry_of_call(call: ast.Call, kind: type[QuireError]) -> Iterator[Entry]:
+def module_of(path: Path) -> ModuleType:
+    parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+    return sys.modules[".".join(parts).removesuffix(".__init__")]
+
+
+def entry_of_call(call: ast.Call, kind: type[QuireError], module: ModuleType) -> Iterator[Entry]:
     given = {keyword.arg: keyword.value for keyword in call.keywords}
-    code, retryable = constant(given.get("code")), constant(given.get("retryable"))
+    code, retryable = constant(given.get("code"), module), constant(given.get("retryable"), module)
     if isinstance(code, str):
-        meaning = text_of(call.args[0]) if call.args else kind.title
+        meaning = (text_of(call.args[0], module) if call.args else "") or kind.title
         again = kind.retryable if retryable is None else bool(retryable)
         yield replace(entry_of(kind, code, again, meaning), of_class=False)
 
 
-def constant(node: ast.expr | None) -> object:
+def constant(node: ast.expr | None, module: ModuleType) -> object:
+    """Written there, or a name that the module has: its own or an imported one. Of `this or that` the last."""
     if isinstance(node, ast.Constant):
         return node.value
-    return getattr(job_errors, node.id, None) if isinstance(node, ast.Name) else None
+    if isinstance(node, ast.BoolOp):
+        return constant(node.values[-1], module)
+    return getattr(module, node.id, None) if isinstance(node, ast.Name) else None
 
 
-def text_of(node: ast.expr) -> str:
+def text_of(node: ast.expr, module: ModuleType) -> str:
+    """Nothing where all its words come from elsewhere."""
+    if isinstance(node, ast.BoolOp):
+        return text_of(node.values[-1], module)
     if isinstance(node, ast.JoinedStr):
-        return "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)
-    return str(constant(node))
+        text = "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)
+        return text if any(character.isalpha() for character in text) else ""
+    text = constant(node, module)
+    return text if isinstance(text, str) else ""
 
 
 def entry_of(kind: type[QuireError], code: str, retryable: bool, meaning: str) -> Entry:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import subprocess
 import sys
 import time
@@ -30,14 +31,20 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QuireUp]:
 
 
 def convert(running: QuireUp, directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return run(running, directory, "convert", *arguments)
+
+
+def run(
+    running: QuireUp, directory: Path, *arguments: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "quire", "convert", *arguments, "--data-dir", str(running.data_dir)],
+        [sys.executable, "-m", "quire", *arguments, "--data-dir", str(running.data_dir)],
         capture_output=True,
         text=True,
         check=False,
         timeout=120,
         cwd=directory,
-        env=clean_environment(),
+        env=clean_environment() | environment,
     )
 
 
@@ -61,6 +68,7 @@ def test_the_invoice_in_a_printed_pdf_comes_back_out_as_it_went_in(running: Quir
         form = {"mapping": "facturx"}
         converted = done(client, client.post("/convert/jobs", data=form, files={"file": ("a.pdf", pdf)}))
         xml = client.get(converted["result_url"]).content
+        assert client.get("/convert/jobs", params={"limit": 1}).json()["items"] == [converted]
     # Read by another library than the one that the gateway reads with.
     (embedded,) = PdfReader(io.BytesIO(pdf)).attachments["factur-x.xml"]
     assert payload("invoice")["number"].encode() in xml
@@ -112,10 +120,22 @@ def test_what_the_gateway_refuses_is_said_with_its_own_code(running: QuireUp, tm
     (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing else")
     done = convert(running, tmp_path, "broken.pdf", "--mapping", "alto")
     assert done.returncode == 4, done.stderr
-    assert "failed: GW_4XX: the gateway answered 422 (PDF_DAMAGED): " in done.stderr
+    assert done.stderr.startswith(
+        "error: GW_4XX (PDF_DAMAGED): the gateway answered 422: its end is missing: "
+    )
+    assert re.search(r", job [0-9a-f-]{36}\n$", done.stderr)
     again = json.loads(convert(running, tmp_path, "broken.pdf", "-m", "alto", "--json").stdout)
     assert (again["error"]["error_code"], again["gateway_code"]) == ("GW_4XX", "PDF_DAMAGED")
+    job_url = f"{running.url}/convert/jobs/{again['job_id']}"
+    result = httpx.get(f"{job_url}/result", headers={"Authorization": f"Bearer {running.token}"}, timeout=60)
+    assert (result.status_code, result.json()["gateway_code"]) == (409, "PDF_DAMAGED")
     assert not list(tmp_path.glob("*.xml"))
+    listed = run(running, tmp_path, "problems", "list", FORCE_COLOR="1", COLUMNS="80").stdout.splitlines()
+    rows = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in listed]
+    assert any("PDF_DAMAGED: its end is" in row for row in rows), rows
+    assert max(len(row.rstrip()) for row in rows) <= 80
+    (problem, *_) = json.loads(run(running, tmp_path, "problems", "list", "--json").stdout)
+    assert problem["recommendation"].startswith("Send a mended file")
 
 
 def test_wrong_use_is_refused_before_anything_is_sent(running: QuireUp, tmp_path: Path) -> None:

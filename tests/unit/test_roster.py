@@ -14,8 +14,12 @@ IDS = [str(uuid4()) for _ in range(3)]
 LONG = "a text that is longer than any column"
 
 
-def lines_of(width: int, *, is_terminal: bool = True, note: str = LONG) -> list[str]:
-    roster = Roster("id", "kind", "age", "note", right=("age",), spare=("age",), cut=("kind", "note"))
+def lines_of(
+    width: int, *, is_terminal: bool = True, note: str = LONG, least: dict[str, int] | None = None
+) -> list[str]:
+    roster = Roster(
+        "id", "kind", "age", "note", right=("age",), spare=("age",), cut=("kind", "note"), least=least
+    )
     for job_id in IDS:
         roster.add_row(job_id, "documents.ocr_page", "8.3 min", note)
     page = io.StringIO()
@@ -34,6 +38,13 @@ def test_each_row_is_one_line_within_the_width_and_its_id_is_whole(width: int) -
 
 def test_what_is_too_long_says_so() -> None:
     assert lines_of(80)[1].rstrip().endswith("…")
+
+
+def test_a_text_that_needs_more_room_gets_it_before_other_columns_do() -> None:
+    head, row, *_ = lines_of(80, least={"note": 26})
+    assert "age" not in head
+    assert LONG[:25] in row
+    assert len(row) <= 80
 
 
 def test_on_a_terminal_a_column_without_a_word_is_left_out() -> None:

@@ -54,10 +54,10 @@ __all__ = [
 
 def open_pdf(content: Any, size_bytes: int, pages_max: int) -> Pdf:
     """For code inside the jail; whoever stands outside never loads the parser."""
-    from quire.reading.infrastructure.pdfium.pdf import Pdf, check_ends
+    from quire.reading.infrastructure.pdfium.ends import size_without_padding
+    from quire.reading.infrastructure.pdfium.pdf import Pdf
 
-    check_ends(bytes(content[:1024]), bytes(content[-4096:]))
-    return Pdf(content, size_bytes, pages_max)
+    return Pdf(content, size_without_padding(content, size_bytes), pages_max)
 
 
 def new_style_book() -> StyleBook:

@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from quire.convert.domain.gateway_code import checked_code, code_in
-from quire.convert.domain.gateway_errors import LONGEST_PAUSE_SECONDS, refusal_of
+from quire.convert.domain.gateway_errors import (
+    CHECK_GATEWAY,
+    LONGEST_PAUSE_SECONDS,
+    SEND_ANOTHER,
+    refusal_of,
+)
 from quire.entrypoints.engine import read_policies
 from quire.jobs import Policies
 from quire.runtime.settings import load_settings
@@ -36,6 +41,12 @@ def test_the_gateways_own_code_is_read_back_out_of_the_message_it_stands_in() ->
     assert code_in(told) == "PDF_ENCRYPTED"
     for other in (refusal_of(422, "PDF_ENCRYPTED (PDF_ENCRYPTED)").detail, "no answer within 0.4 s", None):
         assert code_in(other) is None
+
+
+def test_a_refused_file_is_to_be_replaced_and_a_refused_caller_to_be_mended() -> None:
+    assert {refusal_of(status, "").remedy for status in (400, 406, 413, 415, 422)} == {SEND_ANOTHER}
+    assert {refusal_of(status, "").remedy for status in (401, 403, 404, 405)} == {CHECK_GATEWAY}
+    assert {refusal_of(status, "").remedy for status in (302, 408, 429, 503)} == {""}
 
 
 def test_only_a_short_identifier_in_capitals_passes_as_a_gateways_code() -> None:

@@ -16,6 +16,7 @@ from tests.unit.render.packs import payload
 
 from quire.convert.domain.xml_mapping import EmbeddedInvoiceError, InvoiceWithoutLinesError, NoInvoiceError
 from quire.convert.infrastructure.mappings.embedded_invoice import profile_of
+from quire.reading.infrastructure.jail.cell import DETAIL_LENGTH
 from quire.render.infrastructure.facturx.invoice_embedder import FacturxInvoiceEmbedder, invoice_xml
 
 CBC = "{urn:oasis:names:specification:ubl:schema:xsd:CommonBasicComponents-2}"
@@ -129,7 +130,9 @@ def test_an_invoice_is_known_by_its_name_among_other_files() -> None:
     invoice = an_invoice()
     others = (("terms.txt", b"none"), ("../../invoice.bin", invoice.replace(b"R-1", b"R-2")))
     assert mapped("facturx", with_attachments(*others, ("Factur-X.xml", invoice))) == invoice
-    with pytest.raises(NoInvoiceError, match=r"is attached, only \.\./\.\./invoice\.bin, terms\.txt$"):
+    with pytest.raises(
+        NoInvoiceError, match=r"is attached, only \.\./\.\./invoice\.bin, terms\.txt; use `alto`"
+    ):
         mapped("facturx", with_attachments(*others))
 
 
@@ -138,20 +141,21 @@ def test_of_many_attachments_with_long_and_odd_names_a_few_are_named_short_and_c
     with pytest.raises(NoInvoiceError) as refusal:
         mapped("facturx", with_attachments(*others))
     named, _, more = refusal.value.detail.partition("only ")[2].partition(" and ")
-    assert [(len(name), name[-9:]) for name in named.split(", ")] == [(40, "xxxxxxxx…")] * 5
-    assert more == "4 more"
+    assert [(len(name), name[-9:]) for name in named.split(", ")] == [(40, "xxxxxxxx…")] * 4
+    assert more == "5 more; use `alto` or `tei` for its text"
+    assert len(refusal.value.detail) <= DETAIL_LENGTH
     assert "0[31mx" in named
     assert refusal.value.detail.isprintable()
 
 
 def test_a_pdf_without_an_invoice_is_refused() -> None:
     for mapping in ("facturx", "ubl-invoice"):
-        with pytest.raises(NoInvoiceError, match=r"is attached, nor any other file$"):
+        with pytest.raises(NoInvoiceError, match=r"is attached, nor any other file; use `alto`"):
             mapped(mapping, sample("zoo-design"))
 
 
 def test_an_invoice_without_lines_is_no_ubl_invoice(page: bytes, data: dict[str, Any]) -> None:
-    with pytest.raises(InvoiceWithoutLinesError):
+    with pytest.raises(InvoiceWithoutLinesError, match="use `facturx`"):
         mapped("ubl-invoice", FacturxInvoiceEmbedder().embed(page, data, "minimum", "en"))
 
 

@@ -133,7 +133,7 @@ async def _advice(parts: ConvertParts, error: GatewayError) -> FailureAdvice:
     nor of the next."""
     suspect = error.code in (GW_5XX, GW_TIMEOUT)
     outage = isinstance(error, GatewayUnreachableError) or (suspect and not await parts.gateway.answers())
-    return FailureAdvice(not_before_seconds=error.retry_after_seconds, outage=outage)
+    return FailureAdvice(not_before_seconds=error.retry_after_seconds, outage=outage, words=error.remedy)
 
 
 def _io_error(error: QuireError) -> JobError:

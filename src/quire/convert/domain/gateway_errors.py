@@ -13,6 +13,12 @@ IO_ERROR = "IO_ERROR"
 
 # Client errors by their number, but "not now" by their meaning.
 PASSING = frozenset({408, 425, 429})
+# Refusals of who asks or of where it was asked: no other file would fare better.
+CALLER_AT_FAULT = frozenset({401, 403, 404, 405, 407})
+SEND_ANOTHER = (
+    "Send a mended file, or ask for another mapping, and discard this: the same bytes are refused again."
+)
+CHECK_GATEWAY = "Not the file's fault: check GATEWAY_URL and QUIRE_GATEWAY_TOKEN, then retry."
 # A gateway that asks for more than this is not waited for longer; the next answer may say so again.
 LONGEST_PAUSE_SECONDS = 3600.0
 
@@ -27,12 +33,21 @@ class GatewayError(QuireError):
         self.status = status
         self.retry_after_seconds = min(max(0.0, retry_after_seconds), LONGEST_PAUSE_SECONDS)
 
+    @property
+    def remedy(self) -> str:
+        """For the person who has to decide; nothing where the engine knows as much."""
+        return ""
+
 
 class GatewayRefusedError(GatewayError):
     """It will refuse this file the next time too."""
 
     code = GW_4XX
     title = "The gateway refused the file"
+
+    @property
+    def remedy(self) -> str:
+        return CHECK_GATEWAY if self.status in CALLER_AT_FAULT else SEND_ANOTHER
 
 
 class GatewayFailedError(GatewayError):

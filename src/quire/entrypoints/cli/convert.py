@@ -13,7 +13,7 @@ from quire.entrypoints.cli.hashing_file import HashingFile
 from quire.entrypoints.cli.job_waiting import ENDED, exit_by_outcome, wait_for_jobs
 from quire.entrypoints.cli.listing import AsJson, show_json
 from quire.entrypoints.cli.moments import ago, between, size
-from quire.entrypoints.cli.sheet import put, sheet
+from quire.entrypoints.cli.sheet import printable, put, sheet
 from quire.entrypoints.cli.whole_file import LocalFileError, in_words, whole_file
 from quire.entrypoints.cli.with_api import with_api
 from quire.kernel import UnavailableError
@@ -77,9 +77,17 @@ def _show(job: dict[str, Any]) -> None:
             err=True,
         )
     elif job["status"] in ENDED and job["error"]:
-        typer.echo(f"{job['status']}: {job['error']['error_code']}: {job['error']['message']}", err=True)
+        typer.echo(f"error: {_failure(job)}, job {job['job_id']}", err=True)
     else:
         typer.echo(f"{job['status']}: job {job['job_id']}", err=True)
+
+
+def _failure(job: dict[str, Any]) -> str:
+    """With the gateway's own code where the eye looks for one, and not a second time in the message."""
+    code, message = job["error"]["error_code"], job["error"]["message"].replace("\n", " ")
+    if said := job["gateway_code"]:
+        code, message = f"{code} ({said})", message.replace(f" ({said})", "", 1)
+    return f"{code}: {printable(message)}"
 
 
 def _show_mappings(mappings: Sequence[dict[str, Any]], as_json: bool) -> None:

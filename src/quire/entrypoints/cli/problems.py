@@ -20,6 +20,9 @@ app = typer.Typer(help="Dead letters that need a person.", no_args_is_help=True)
 
 Problem = dict[str, Any]
 Code = Annotated[str | None, typer.Option("--code", help="Only this error code.")]
+CONVERSION = "convert.xml"
+# Room for a code in a message.
+MESSAGE_MIN = 18
 Queue = Annotated[str | None, typer.Option(help="Only this queue.")]
 
 
@@ -99,21 +102,36 @@ def _decide(
 
 def _show_all(problems: Sequence[Problem]) -> None:
     table = Roster(
-        *("id", "error", "age", "kind", "tries", "advice"),
+        *("id", "error", "age", "decided", "kind", "tries", "message", "advice"),
         right=("age", "tries"),
-        spare=("tries", "kind", "advice", "age"),
-        cut=("error", "kind", "advice"),
+        spare=("advice", "tries", "kind", "age", "message"),
+        cut=("error", "kind", "message", "advice"),
+        least={"message": MESSAGE_MIN},
     )
     for problem in problems:
         table.add_row(
             problem["id"],
             Text(problem["error_code"], style="bold red" if not problem["user_decision"] else "dim"),
             between(problem["created_at"], None),
+            problem["user_decision"] or "",
             problem["task_type"],
             str(problem["attempts"]),
-            problem["user_decision"] or problem["recommendation"],
+            _in_short(problem),
+            problem["recommendation"],
         )
     put(table if problems else Text("No open problems.", style="green"))
+
+
+def _in_short(problem: Problem) -> str:
+    """What tells one problem from the next comes first: of a gateway's answer its own code, if it gave one."""
+    message = str(problem["message"])
+    if problem["task_type"] != CONVERSION:
+        return message
+    # Here, since it would hold up every list without a conversion.
+    from quire.convert.domain.gateway_code import ANSWER
+
+    answer = ANSWER.match(message)
+    return f"{answer[1]}{message[answer.end() :]}" if answer else message
 
 
 def _show_one(problem: Problem) -> None:

@@ -3,7 +3,7 @@ looks (a pipe, a file) every line is whole."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
@@ -19,7 +19,7 @@ CUT_MIN = 12
 
 class Roster:
     """`spare` columns are left out first to last until the rest fits; `cut` ones may then lose their end.
-    What is in neither is always whole, so that an id can be pasted."""
+    What is in neither is always whole, so that an id can be pasted. `least`: texts that say nothing in CUT_MIN."""
 
     def __init__(
         self,
@@ -27,11 +27,12 @@ class Roster:
         right: Sequence[str] = (),
         spare: Sequence[str] = (),
         cut: Sequence[str] = (),
+        least: Mapping[str, int] | None = None,
     ) -> None:
         self._columns = columns
         self._right = frozenset(right)
         self._spare = spare
-        self._cut = frozenset(cut)
+        self._least = dict.fromkeys(cut, CUT_MIN) | dict(least or {})
         self._rows: list[list[Text]] = []
 
     def add_row(self, *cells: str | Text) -> None:
@@ -63,13 +64,14 @@ class Roster:
         return self._shortened(kept, room)
 
     def _cut_widths(self, widths: dict[str, int]) -> dict[str, int]:
-        return {name: min(width, CUT_MIN) if name in self._cut else width for name, width in widths.items()}
+        return {name: min(width, self._least.get(name, width)) for name, width in widths.items()}
 
     def _shortened(self, widths: dict[str, int], room: int) -> dict[str, int]:
-        """The longest text gives way first."""
+        """The text with the most to lose gives way first."""
         while _total(widths) > room:
-            longest = max(self._cut & widths.keys(), key=lambda name: widths[name], default=None)
-            if longest is None or widths[longest] <= CUT_MIN:
+            spare = {name: widths[name] - least for name, least in self._least.items() if name in widths}
+            longest = max(spare, key=lambda name: spare[name], default=None)
+            if longest is None or spare[longest] <= 0:
                 break
             widths = {**widths, longest: widths[longest] - 1}
         return widths

@@ -13,6 +13,8 @@ class FailureAdvice:
     """The other side asked to be left alone for so long."""
     outage: bool = False
     """The integration itself does not answer: its queue is held now, not after more of the same."""
+    words: str = ""
+    """What helps, for the person who gets the problem; the engine has words of its own for where there are none."""
 
 
 NO_ADVICE = FailureAdvice()

@@ -131,6 +131,8 @@ class JobFilter:
     queue: str | None = None
     before_id: UUID | None = None
     limit: int = 50
+    with_payload: bool = False
+    """And with the result: for kinds that keep both short."""
 
 
 @dataclass(frozen=True, slots=True)

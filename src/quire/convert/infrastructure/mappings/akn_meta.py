@@ -1,6 +1,7 @@
 """What Akoma Ntoso wants to know of a text before its first word: which work, expression and manifestation it is.
 
-A PDF rarely says; dates and languages are taken from what it does say, and unknown stays recognizable as such.
+A PDF rarely says; dates and languages are taken from what it does say, and unknown stays recognizable as such: the
+naming convention takes languages by ISO 639-2, which has `und` for them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import re
 
 from lxml import etree
 
+from quire.convert.domain.language import language_of, long_code
 from quire.convert.infrastructure.mappings.xml_tree import Tree
 from quire.reading import Document
 
@@ -19,20 +21,10 @@ UNKNOWN_DATE = "1970-01-01"
 UNKNOWN_COUNTRY = "xx"
 SOURCE = "#quire"
 COUNTRIES = {"rus": "ru", "tur": "tr"}
-LANGUAGES = {
-    "ru": "rus",
-    "en": "eng",
-    "tr": "tur",
-    "de": "deu",
-    "fr": "fra",
-    "uk": "ukr",
-    "kk": "kaz",
-    "be": "bel",
-}
 
 
 def add_meta(meta: etree._Element, document: Document, kind: str, title: str, text: str) -> None:
-    language = _language(document, text)
+    language = long_code(language_of(document.language, text))
     day = document.created_on or UNKNOWN_DATE
     country = COUNTRIES.get(language, UNKNOWN_COUNTRY)
     work = f"/akn/{country}/{kind}/{day}/{_slug(title, text)}"
@@ -68,16 +60,3 @@ def _slug(title: str, text: str) -> str:
     words = re.findall(r"[a-z0-9]+", title.lower())[:6]
     digest = hashlib.sha256(f"{title}\n{text}".encode()).hexdigest()[:8]
     return "-".join([*words, digest])
-
-
-def _language(document: Document, text: str) -> str:
-    said = LANGUAGES.get(document.language[:2].lower())
-    if said:
-        return said
-    cyrillic = len(re.findall(r"[а-яё]", text, re.IGNORECASE))
-    latin = len(re.findall(r"[a-z]", text, re.IGNORECASE))
-    if cyrillic > latin:
-        return "rus"
-    if len(re.findall(r"[ğışİ]", text)) > 0.01 * latin:
-        return "tur"
-    return "eng" if latin else "und"

@@ -17,8 +17,9 @@ NAMES = ("factur-x.xml", "zugferd-invoice.xml", "xrechnung.xml", "zugferd_invoic
 CII = "urn:un:unece:uncefact:data:standard:CrossIndustryInvoice:100"
 RAM = "urn:un:unece:uncefact:data:standard:ReusableAggregateBusinessInformationEntity:100"
 GUIDELINE = f".//{{{RAM}}}GuidelineSpecifiedDocumentContextParameter/{{{RAM}}}ID"
-# Of other attachments: so many are named, and so much of each name, so that a refusal stays one sentence.
-OTHERS_NAMED = 5
+# Of other attachments: so many are named, and so much of each name, so that a refusal stays one sentence and what
+# helps, at its end, is not cut off.
+OTHERS_NAMED = 4
 OTHER_LENGTH = 40
 PROFILES = ("extended", "en16931", "basic", "basicwl", "minimum")
 
@@ -28,7 +29,8 @@ def embedded_invoice(source: Source) -> tuple[bytes, etree._Element]:
     xml = next((source.attachments[name] for name in NAMES if name in source.attachments), None)
     if xml is None:
         raise NoInvoiceError(
-            f"no factur-x.xml, zugferd-invoice.xml or xrechnung.xml is attached, {_others(list(source.attachments))}"
+            "no factur-x.xml, zugferd-invoice.xml or xrechnung.xml is attached, "
+            f"{_others(list(source.attachments))}; use `alto` or `tei` for its text"
         )
     try:
         root = parsed(xml)

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from lxml import etree
 
+from quire.convert.domain.language import language_of
 from quire.convert.domain.xml_mapping import XmlMapping
 from quire.convert.infrastructure.mappings.mapping import Mapping, Source
 from quire.convert.infrastructure.mappings.schema import Schema
-from quire.convert.infrastructure.mappings.xml_tree import Tree, clean, serialized
+from quire.convert.infrastructure.mappings.xml_tree import Tree, serialized
 from quire.reading import Document, Kind, Passage, flow_of
 
 NAMESPACE = "http://www.tei-c.org/ns/1.0"
@@ -20,8 +21,9 @@ def write(source: Source) -> bytes:
     document = source.document
     flow = flow_of(document)
     root = TEI.root("TEI")
-    if document.language:
-        root.set(XML_LANG, clean(document.language)[:20].strip().replace(" ", "-") or "und")
+    said = [passage.text for passage in flow if passage.kind is not Kind.RUNNING]
+    if language := language_of(document.language, " ".join(said[:200])):
+        root.set(XML_LANG, language)
     _header(root, document, _title(document, flow))
     body = TEI.add(TEI.add(root, "text"), "body")
     Writer(body, document).write(flow)
@@ -124,7 +126,7 @@ def _append(element: etree._Element, text: str) -> None:
 MAPPING = Mapping(
     XmlMapping(
         name="tei",
-        version="2",
+        version="3",
         description="Headings, paragraphs, lists and page breaks, without the paper's own lines",
         schema="TEI P5 4.3.0",
         namespace=NAMESPACE,

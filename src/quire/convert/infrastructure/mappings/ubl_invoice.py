@@ -44,7 +44,7 @@ def translated(cii: Cii) -> etree._Element:
     counted = [line for line in lines if counts(line)]
     if not counted:
         raise InvoiceWithoutLinesError(
-            "its profile has none, and a UBL invoice must have them; facturx gives it as it is"
+            "its profile has none, and a UBL invoice must have them; use `facturx` to get it as it is"
         )
     agreement = trade.one("ApplicableHeaderTradeAgreement")
     delivery = trade.one("ApplicableHeaderTradeDelivery")

@@ -12,6 +12,7 @@ from quire.convert.application.create_conversion import ConvertDesk, create_conv
 from quire.convert.application.find_conversion import find_conversion
 from quire.convert.application.upload_desk import UploadDesk
 from quire.convert.domain.conversion import KIND
+from quire.convert.domain.gateway_code import code_in
 from quire.convert.domain.mapping_list import DESCRIPTIONS
 from quire.convert.presentation.conversion_body import REQUEST_BODY, wanted_conversion
 from quire.convert.presentation.schemas.conversion import (
@@ -105,7 +106,14 @@ def _add_following(router: APIRouter, desk: ConversionDesk) -> None:
         cursor: PageCursor = None,
     ) -> Page[ConversionView]:
         """Newest first."""
-        wanted = JobFilter(None, states=tuple(state), kind=KIND, before_id=before_id(cursor), limit=limit)
+        wanted = JobFilter(
+            None,
+            states=tuple(state),
+            kind=KIND,
+            before_id=before_id(cursor),
+            limit=limit,
+            with_payload=True,
+        )
         jobs = await list_jobs(desk.board, caller, wanted)
         views = [conversion_view(JobDetail(job, [])) for job in jobs]
         return Page(items=views, next_cursor=next_cursor(jobs, limit))
@@ -155,7 +163,11 @@ def _without_result(detail: JobDetail) -> Response:
     if job.state is JobState.EXPIRED:
         raise GoneError("the result has expired", code=EXPIRED)
     if job.state in (JobState.FAILED, JobState.CANCELLED):
-        code = job.error_code or "CONVERSION_CANCELLED"
-        raise ConflictError(job.error_message or f"the job is {job.state}", code=code)
+        said = code_in(job.error_message)
+        raise ConflictError(
+            job.error_message or f"the job is {job.state}",
+            code=job.error_code or "CONVERSION_CANCELLED",
+            extra={"gateway_code": said} if said else None,
+        )
     body = ConversionReceipt(job_id=job.id, status=job.state).model_dump(mode="json")
     return JSONResponse(body, 202, {"Retry-After": "1"})

@@ -99,6 +99,7 @@ class PostgresJobBoard:
                 wanted.before_id,
                 wanted.limit,
                 wanted.visible_to,
+                wanted.with_payload,
             )
         return [job_of(row) for row in rows]
 

@@ -161,7 +161,8 @@ class PostgresLeaseStore:
     async def bury(self, worker_id: UUID, letters: Sequence[DeadLetter]) -> frozenset[UUID]:
         failed = [letter.failed for letter in letters]
         advice = {
-            letter.failed.lease.job_id: recommend(letter.failed.error_code, transient=letter.transient)
+            letter.failed.lease.job_id: letter.failed.advice.words
+            or recommend(letter.failed.error_code, transient=letter.transient)
             for letter in letters
         }
         async with self._database.transaction() as connection:

@@ -11,7 +11,6 @@ from typing import Any
 import pypdfium2_raw as raw
 
 from quire.reading.domain.errors import (
-    NotPdfError,
     PdfDamagedError,
     PdfEmptyError,
     PdfEncryptedError,
@@ -25,9 +24,11 @@ from quire.reading.infrastructure.pdfium.rules import rules_of
 from quire.reading.infrastructure.pdfium.text_page import StyleBook, TextPage
 from quire.reading.infrastructure.pdfium.view import View
 
-ENDS_WITHIN_BYTES = 1024
 TEXT_MAX_BYTES = 2_000
 ATTACHMENT_MAX_BYTES = 64 * 1024 * 1024
+# What helps, said to whoever reads the refusal.
+DECRYPT = "save it without one (`qpdf --decrypt --password=…`) and send that"
+EXPORT_AGAIN = "export or download it again and send that"
 PASSWORD_ERRORS = (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY)
 
 
@@ -69,7 +70,7 @@ class Pdf:
         for index in range(share * count // shares, (share + 1) * count // shares):
             page = raw.FPDF_LoadPage(self._handle, index)
             if not page:
-                raise PdfDamagedError(f"page {index + 1} cannot be loaded")
+                raise PdfDamagedError(f"page {index + 1} cannot be loaded: {EXPORT_AGAIN}")
             try:
                 yield _read(page, index + 1, book)
             finally:
@@ -93,15 +94,6 @@ def _address(content: Any) -> Any:
     return content if isinstance(content, bytes) else ctypes.addressof(ctypes.c_char.from_buffer(content))
 
 
-def check_ends(start: bytes, end: bytes) -> None:
-    """Readers allow for some bytes of noise before and after. What was cut off could be read in part, and nobody would
-    know which part is missing."""
-    if b"%PDF-" not in start[:ENDS_WITHIN_BYTES]:
-        raise NotPdfError("it does not begin as a PDF does")
-    if b"%%EOF" not in end[-4 * ENDS_WITHIN_BYTES :]:
-        raise PdfDamagedError("its end is missing")
-
-
 def _day(stamp: str) -> str:
     """`D:20260517…` as a date; nothing where there is none in it."""
     try:
@@ -112,8 +104,8 @@ def _day(stamp: str) -> str:
 
 def _refusal(code: int) -> PdfEncryptedError | PdfDamagedError:
     if code in PASSWORD_ERRORS:
-        return PdfEncryptedError("it opens with a password only")
-    return PdfDamagedError("its structure cannot be followed")
+        return PdfEncryptedError(f"it opens with a password only: {DECRYPT}")
+    return PdfDamagedError(f"its structure cannot be followed: {EXPORT_AGAIN}")
 
 
 def _read(page: Any, number: int, book: StyleBook) -> Page:

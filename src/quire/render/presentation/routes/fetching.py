@@ -96,7 +96,8 @@ def _without_pdf(detail: JobDetail) -> Response:
     if job.state is JobState.EXPIRED:
         raise GoneError("the document has expired", code="PDF_EXPIRED")
     if job.state in (JobState.FAILED, JobState.CANCELLED):
-        code = job.error_code or "PDF_CANCELLED"
-        raise ConflictError(job.error_message or f"the job is {job.state}", code=code)
+        raise ConflictError(
+            job.error_message or f"the job is {job.state}", code=job.error_code or "PDF_CANCELLED"
+        )
     body = PdfReceipt(job_id=job.id, status=job.state).model_dump(mode="json")
     return JSONResponse(body, 202, {"Retry-After": "1"})

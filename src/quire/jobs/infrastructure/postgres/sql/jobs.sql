@@ -27,13 +27,13 @@ WHERE j.id = $1 AND ($2::text IS NULL OR j.tenant_id = $2)
        OR EXISTS (SELECT 1 FROM job_interests i WHERE i.job_id = j.id AND i.principal_id = $3))
 
 -- name: list_jobs
--- Newest first, by id. $1 tenant or NULL, $2 states or empty, $3 kind, $4 queue, $5 before id, $6 limit, $7 principal.
--- Locks: none. Payload and result stay out: a list is for finding.
+-- Newest first, by id. $1 tenant or NULL, $2 states or empty, $3 kind, $4 queue, $5 before id, $6 limit, $7 principal,
+-- $8 whether payload and result come, too: a list is for finding, and they may be long. Locks: none.
 SELECT j.id, j.state, j.kind, j.queue, j.priority, j.tenant_id, j.created_by, j.attempt, j.retry_count, j.crash_count,
        j.fence, j.pending_dependencies, j.progress_percent, j.created_at, j.updated_at, j.run_at, j.started_at,
        j.finished_at, j.expires_at, j.lease_expires_at, j.cancel_requested_at, j.leased_by, j.job_key, j.traceparent,
-       j.artifact_key, j.document_id, j.external_ref, j.error_code, j.error_message, NULL::jsonb AS payload,
-       NULL::jsonb AS result
+       j.artifact_key, j.document_id, j.external_ref, j.error_code, j.error_message,
+       CASE WHEN $8 THEN j.payload END AS payload, CASE WHEN $8 THEN j.result END AS result
 FROM jobs j
 WHERE ($1::text IS NULL OR j.tenant_id = $1)
   AND (cardinality($2::text[]) = 0 OR j.state = ANY ($2::text[]))
