@@ -9,7 +9,7 @@ from quire.convert.domain.language import language_of
 from quire.convert.domain.xml_mapping import XmlMapping
 from quire.convert.infrastructure.mappings.mapping import Mapping, Source
 from quire.convert.infrastructure.mappings.schema import Schema
-from quire.convert.infrastructure.mappings.xml_tree import Tree, serialized
+from quire.convert.infrastructure.mappings.xml_tree import Tree, clean, serialized
 from quire.reading import Document, Kind, Passage, flow_of
 
 NAMESPACE = "http://www.tei-c.org/ns/1.0"
