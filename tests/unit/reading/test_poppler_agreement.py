@@ -35,7 +35,7 @@ def test_alto_has_popplers_words_in_popplers_order_at_popplers_places(name: str)
 
 
 def test_alto_has_popplers_words_at_popplers_places_in_tables_too() -> None:
-    """In another order: poppler takes forms and tables apart. A person's order is held against ours below."""
+    """In another order: poppler takes forms and tables apart. What their pictures read is held against ours below."""
     found = words = 0
     for name in INVOICES:
         path = SAMPLES / f"{name}.pdf"
@@ -46,8 +46,8 @@ def test_alto_has_popplers_words_at_popplers_places_in_tables_too() -> None:
     assert found >= SAME_WORDS * words
 
 
-def test_invoices_are_read_in_the_order_of_a_person() -> None:
-    """Who wrote the order down had nothing but the picture of the page, and the words in the order of the alphabet."""
+def test_invoices_are_read_in_the_order_in_which_their_pictures_read() -> None:
+    """Written down from the pictures alone, with the words in the order of the alphabet for their spelling."""
     agreed = words = 0
     for name in INVOICES:
         pages = (ORDERS / f"{name}.txt").read_text(encoding="utf-8").split("\f")
