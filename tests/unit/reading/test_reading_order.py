@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import random
+import time
+from collections.abc import Sequence
+
+import pytest
+
 from quire.reading.domain.layout import blocks_of
-from quire.reading.domain.page import Box, Line, Word
+from quire.reading.domain.page import Block, Box, Line, Word, around
 from quire.reading.domain.reading_order import in_reading_order
 from quire.reading.domain.side_table import Rule
 
@@ -161,3 +167,36 @@ def test_a_line_through_both_makes_one_table_of_them() -> None:
     through = (Rule(50, 230, 103), Rule(300, 480, 142), Rule(50, 480, 110), Rule(50, 480, 126))
     assert read(*TAXES_AND_TOTALS, rules=through) == read(*TAXES_AND_TOTALS)
     assert read(*TAXES_AND_TOTALS)[:6] == ["Rate", "VAT", "Items", "7,468", "19 %", "1,384"]
+
+
+def block(*places: tuple[float, float], height: float) -> Block:
+    lines = [
+        Line((Word("w", x, y - height, x + 10, y, 0),), Box(x, y - height, x + 10, y), y, False)
+        for x, y in places
+    ]
+    return Block(tuple(lines), around([one.box for one in lines]))
+
+
+CHANCE = random.Random(1)
+TALL = [block((CHANCE.uniform(0, 100), 800 - 0.2 * n), height=300) for n in range(4000)]
+CELLS = [
+    block(*((20 * (n % 28), 5.3 * (n // 28) + 6 * row) for row in range(3)), height=5) for n in range(4000)
+]
+SCATTERED = [block((CHANCE.uniform(0, 590), CHANCE.uniform(0, 840)), height=1) for _ in range(499)]
+RULES = [
+    Rule(left, left + CHANCE.randrange(20, 250), 2 + 2.8 * n)
+    for n, left in enumerate(CHANCE.choices(range(300), k=290))
+]
+
+
+@pytest.mark.parametrize(
+    ("blocks", "rules"), [(TALL, ()), (CELLS, ()), (SCATTERED, RULES)], ids=["tall", "cells", "rules"]
+)
+def test_a_page_drawn_to_cost_time_is_put_in_order_in_little(
+    blocks: list[Block], rules: Sequence[Rule]
+) -> None:
+    """Held one against all, the first took minutes, the second one minute."""
+    began = time.process_time()
+    ordered = in_reading_order(blocks, lambda: rules)
+    assert time.process_time() - began < 2
+    assert sum(len(one.lines) for one in ordered) == sum(len(one.lines) for one in blocks)

@@ -22,6 +22,8 @@ ALIGNED = 0.75
 HEADED_MAX = 3
 # A line with so many others on its baseline is a cell among cells.
 ROW_CELLS = 2
+# Each is held against all others to tell columns of cells from texts; no reader's table has so many.
+CELLS_MAX = 1_000
 
 
 def in_reading_order(blocks: Sequence[Block], rules: Callable[[], Sequence[Rule]] = tuple) -> list[Block]:
@@ -98,7 +100,7 @@ def _rows(pieces: list[Piece]) -> list[Block]:
 def _units(piece: Piece, pieces: list[Piece]) -> list[Piece]:
     """A column of cells is taken apart. A text of several lines in one cell stays whole."""
     lines = piece.block.lines
-    if len(lines) == 1 or not _are_cells(lines, _columns_beside(piece, pieces)):
+    if len(lines) == 1 or len(pieces) > CELLS_MAX or not _are_cells(lines, _columns_beside(piece, pieces)):
         return [piece]
     return [piece_of(piece.number, Block((line,), line.box)) for line in lines]
 

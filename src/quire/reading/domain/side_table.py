@@ -3,6 +3,7 @@ own, and none runs from one into the other. Where no lines are drawn, or the row
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -34,6 +35,29 @@ class Rule(NamedTuple):
     top: float
 
 
+class Gap(NamedTuple):
+    """Between `left` and `right` there may be two tables: `ends` and `begins` are the heights of lines that end and
+    begin beside it, `cuts` of those that run across. All in order, for a page has many places to look at."""
+
+    left: float
+    right: float
+    ends: list[float]
+    begins: list[float]
+    cuts: list[float]
+
+    @property
+    def middle(self) -> float:
+        return (self.left + self.right) / 2
+
+
+class Band(NamedTuple):
+    """A part of the page, beside a gap, from height to height."""
+
+    gap: Gap
+    begin: float
+    end: float
+
+
 class Division(NamedTuple):
     """Read in this order."""
 
@@ -44,81 +68,109 @@ class Division(NamedTuple):
 
 
 def parted(pieces: list[Piece], rules: Sequence[Rule]) -> Iterator[list[Piece]]:
-    division = _largest(pieces, rules) if len(pieces) <= PIECES_MAX else None
-    if division is None:
+    yield from _parted(pieces, _gaps(rules) if len(pieces) <= PIECES_MAX else [])
+
+
+def _parted(pieces: list[Piece], gaps: list[Gap]) -> Iterator[list[Piece]]:
+    band = _largest(pieces, gaps)
+    if band is None:
         yield pieces
         return
-    for part in division:
+    for part in _division(pieces, band):
         if part:
-            yield from parted(part, rules)
+            yield from _parted(part, gaps)
 
 
-def _largest(pieces: list[Piece], rules: Sequence[Rule]) -> Division | None:
-    found: Division | None = None
-    for gap in _gaps(rules):
-        for band in _bands(pieces, rules, gap):
-            division = _division(pieces, rules, gap, band)
-            if division is not None and (found is None or _size(division) > _size(found)):
-                found = division
+def _largest(pieces: list[Piece], gaps: list[Gap]) -> Band | None:
+    found, size = None, 0
+    falling = sorted(pieces, key=_top)
+    tops = [_top(piece) for piece in falling]
+    for gap in gaps:
+        for band in _bands(falling, gap):
+            within = falling[bisect_left(tops, band.begin) : bisect_right(tops, band.end)]
+            inside = [piece for piece in within if piece.edges.bottom <= band.end]
+            if len(inside) > size and _holds_two(inside, band):
+                found, size = band, len(inside)
     return found
 
 
-def _size(division: Division) -> int:
-    return len(division.left) + len(division.right)
+def _top(piece: Piece) -> float:
+    return piece.edges.top
 
 
-def _gaps(rules: Sequence[Rule]) -> list[tuple[float, float]]:
+def _gaps(rules: Sequence[Rule]) -> list[Gap]:
     """Those first that most lines end and begin at."""
     ends, begins = Counter(rule.right for rule in rules), Counter(rule.left for rule in rules)
     gaps = [(end, begin) for end in ends for begin in begins if GAP_MIN <= begin - end <= GAP_MAX]
-    return sorted(gaps, key=lambda gap: (-min(ends[gap[0]], begins[gap[1]]), gap))[:GAPS_MAX]
+    gaps.sort(key=lambda gap: (-min(ends[gap[0]], begins[gap[1]]), gap))
+    return [_gap(*gap, rules) for gap in gaps[:GAPS_MAX]]
 
 
-def _bands(
-    pieces: list[Piece], rules: Sequence[Rule], gap: tuple[float, float]
-) -> Iterator[tuple[float, float]]:
+def _gap(left: float, right: float, rules: Sequence[Rule]) -> Gap:
+    middle = (left + right) / 2
+    return Gap(
+        left,
+        right,
+        sorted({rule.top for rule in rules if left - REACH < rule.right <= left}),
+        sorted({rule.top for rule in rules if right <= rule.left < right + REACH}),
+        sorted({rule.top for rule in rules if rule.left < middle < rule.right}),
+    )
+
+
+def _bands(falling: list[Piece], gap: Gap) -> Iterator[Band]:
     """From top to bottom what nothing crosses and no empty stripe parts."""
-    middle = sum(gap) / 2
-    cuts = [rule.top for rule in rules if rule.left < middle < rule.right]
     begin, reach = -1e9, -1e9
-    for piece in sorted(pieces, key=lambda piece: piece.edges.top):
+    for piece in falling:
         edges = piece.edges
-        crosses = edges.left < middle < edges.right
+        crosses = edges.left < gap.middle < edges.right
         is_apart = reach > begin and edges.top - reach > APART * piece.block.lines[0].box.height
-        if crosses or is_apart or any(reach <= cut <= edges.top for cut in cuts):
-            yield begin, (reach + edges.top) / 2 if not crosses else edges.top
+        if crosses or is_apart or bisect_left(gap.cuts, reach) < bisect_right(gap.cuts, edges.top):
+            yield Band(gap, begin, (reach + edges.top) / 2 if not crosses else edges.top)
             begin = edges.bottom if crosses else (reach + edges.top) / 2
         reach = max(reach, edges.bottom)
-    yield begin, 1e9
+    yield Band(gap, begin, 1e9)
 
 
-def _division(
-    pieces: list[Piece], rules: Sequence[Rule], gap: tuple[float, float], band: tuple[float, float]
-) -> Division | None:
-    begin, end = band
-    inside = [piece for piece in pieces if piece.edges.top >= begin and piece.edges.bottom <= end]
-    left = [piece for piece in inside if piece.edges.right <= gap[1] - 1]
-    right = [piece for piece in inside if piece.edges.left >= gap[0] + 1]
+def _holds_two(inside: list[Piece], band: Band) -> bool:
+    """Whether these are two tables: something on each side and nothing in between, each with lines of its own."""
+    left, right = _sides(inside, band.gap)
     if not left or not right or len(left) + len(right) != len(inside):
-        return None
-    lines_left = {
-        rule.top for rule in rules if gap[0] - REACH < rule.right <= gap[0] and begin < rule.top < end
-    }
-    lines_right = {
-        rule.top for rule in rules if gap[1] <= rule.left < gap[1] + REACH and begin < rule.top < end
-    }
-    if not lines_left or not lines_right or lines_left == lines_right or _are_one(left, right):
-        return None
-    above = [piece for piece in pieces if piece.edges.top < begin]
-    below = [piece for piece in pieces if piece.edges.top >= begin and piece.edges.bottom > end]
-    return Division(above, left, right, below)
+        return False
+    lines_left, lines_right = _within(band.gap.ends, band), _within(band.gap.begins, band)
+    if not lines_left or not lines_right or lines_left == lines_right:
+        return False
+    return not _are_one(left, right)
+
+
+def _sides(inside: list[Piece], gap: Gap) -> tuple[list[Piece], list[Piece]]:
+    return (
+        [piece for piece in inside if piece.edges.right <= gap.right - 1],
+        [piece for piece in inside if piece.edges.left >= gap.left + 1],
+    )
+
+
+def _within(heights: list[float], band: Band) -> list[float]:
+    return heights[bisect_right(heights, band.begin) : bisect_left(heights, band.end)]
+
+
+def _division(pieces: list[Piece], band: Band) -> Division:
+    above = [piece for piece in pieces if piece.edges.top < band.begin]
+    others = [piece for piece in pieces if piece.edges.top >= band.begin]
+    left, right = _sides([piece for piece in others if piece.edges.bottom <= band.end], band.gap)
+    return Division(above, left, right, [piece for piece in others if piece.edges.bottom > band.end])
 
 
 def _are_one(left: list[Piece], right: list[Piece]) -> bool:
     rows, others = _rows(left), _rows(right)
     fewer = min(len(rows), len(others))
-    shared = sum(any(_is_same(row, other) for other in others) for row in rows)
+    levels = [other.baseline for other in others]
+    shared = sum(_is_level(row, levels) for row in rows)
     return fewer < ROWS_MIN or shared >= SHARED * fewer
+
+
+def _is_level(row: Line, levels: list[float]) -> bool:
+    reach = SAME_ROW * row.box.height
+    return bisect_left(levels, row.baseline - reach) < bisect_right(levels, row.baseline + reach)
 
 
 def _rows(pieces: list[Piece]) -> list[Line]:

@@ -3,8 +3,9 @@ anybody asks for the order. Tables and lists of terms stay as they are; their ro
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from quire.reading.domain.layout import SAME_BASELINE, continues
 from quire.reading.domain.page import Block, Box, Line, around
@@ -20,7 +21,8 @@ BESIDE_MAX = 1
 
 
 def whole_boxes(blocks: Sequence[Block]) -> list[Block]:
-    following = _following(blocks)
+    rows = _Rows(blocks)
+    following = _following(blocks, rows)
     if not following:
         return list(blocks)
     chains = _chains(len(blocks), following)
@@ -30,14 +32,34 @@ def whole_boxes(blocks: Sequence[Block]) -> list[Block]:
     }
     whole = dict(enumerate(blocks))
     for chain in chains:
-        neighbours = {of_block[n] for number in chain for n in _beside_block(blocks, number)}
-        if neighbours and {chain, *neighbours} <= texts:
+        if len(chain) > 1 and chain in texts and _is_beside_texts(blocks, chain, rows, of_block, texts):
             whole[chain[0]] = _joined([whole.pop(number) for number in chain])
     return [whole[number] for number in sorted(whole)]
 
 
 def is_text(lines: Sequence[Line]) -> bool:
     return sum(len(line.words) for line in lines) >= TEXT_WORDS * len(lines)
+
+
+class _Rows:
+    """The lines of a page by their baselines, each with the number of its block."""
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        lines = [
+            (line.baseline, number, line.box) for number, block in enumerate(blocks) for line in block.lines
+        ]
+        self._lines = sorted(lines)
+        self._baselines = [baseline for baseline, _, _ in self._lines]
+
+    def beside(self, number: int, line: Line) -> Iterator[tuple[int, Box]]:
+        """What stands on the same baseline in other blocks."""
+        reach = SAME_ROW * line.box.height
+        begin = bisect_left(self._baselines, line.baseline - reach)
+        end = bisect_right(self._baselines, line.baseline + reach)
+        for place in range(begin, end):
+            _, other, box = self._lines[place]
+            if other != number:
+                yield other, box
 
 
 def _joined(parts: list[Block]) -> Block:
@@ -57,51 +79,56 @@ def _chains(count: int, following: dict[int, int]) -> list[tuple[int, ...]]:
     return chains
 
 
-def _following(blocks: Sequence[Block]) -> dict[int, int]:
+def _following(blocks: Sequence[Block], rows: _Rows) -> dict[int, int]:
     """Which block goes on with a block's text, tight below its last line."""
     order = sorted(range(len(blocks)), key=lambda number: blocks[number].lines[0].baseline)
     baselines = [blocks[number].lines[0].baseline for number in order]
     following = {}
     for above, block in enumerate(blocks):
         last = block.lines[-1]
+        right_of_last = _few_beside(rows, above, last)
+        if right_of_last is None:
+            continue
         begin = bisect_right(baselines, last.baseline + SAME_BASELINE * last.box.height)
         end = bisect_right(baselines, last.baseline + TIGHT * last.box.height)
         for below in order[begin:end]:
-            if _goes_on(blocks, above, below):
+            if _goes_on(blocks, above, below, right_of_last, rows):
                 following[above] = below
                 break
     return following
 
 
-def _goes_on(blocks: Sequence[Block], above: int, below: int) -> bool:
+def _goes_on(blocks: Sequence[Block], above: int, below: int, right_of_last: list[Box], rows: _Rows) -> bool:
     last, first = blocks[above].lines[-1], blocks[below].lines[0]
     if abs(first.box.left - last.box.left) > ALIGNED_LEFT * last.box.height or not continues(last, first):
         return False
-    right_of_last, right_of_first = _beside(blocks, above, last), _beside(blocks, below, first)
-    if max(len(right_of_last), len(right_of_first)) > BESIDE_MAX:
+    right_of_first = _few_beside(rows, below, first)
+    if right_of_first is None:
         return False
     # What stands beside one of them and above or below the other is no box of its own.
-    return not any(_overlap(box, blocks[below].box) for _, box in right_of_last) and not any(
-        _overlap(box, blocks[above].box) for _, box in right_of_first
+    return not any(_overlap(box, blocks[below].box) for box in right_of_last) and not any(
+        _overlap(box, blocks[above].box) for box in right_of_first
     )
 
 
-def _beside_block(blocks: Sequence[Block], number: int) -> Iterator[int]:
-    for line in blocks[number].lines:
-        yield from (other for other, _ in _beside(blocks, number, line))
+def _few_beside(rows: _Rows, number: int, line: Line) -> list[Box] | None:
+    """None: too many for a text in a box, however many that are."""
+    boxes = [box for _, box in islice(rows.beside(number, line), BESIDE_MAX + 1)]
+    return boxes if len(boxes) <= BESIDE_MAX else None
 
 
-def _beside(blocks: Sequence[Block], number: int, line: Line) -> list[tuple[int, Box]]:
-    """What stands on the same baseline in other blocks."""
-    reach = SAME_ROW * line.box.height
-    low, high = line.baseline - reach, line.baseline + reach
-    return [
-        (other, neighbour.box)
-        for other, block in enumerate(blocks)
-        if other != number and block.lines[0].baseline <= high and block.lines[-1].baseline >= low
-        for neighbour in block.lines
-        if low <= neighbour.baseline <= high
-    ]
+def _is_beside_texts(
+    blocks: Sequence[Block],
+    chain: tuple[int, ...],
+    rows: _Rows,
+    of_block: dict[int, tuple[int, ...]],
+    texts: set[tuple[int, ...]],
+) -> bool:
+    """Something stands beside it, and all of that are texts too."""
+    neighbours = {
+        of_block[n] for number in chain for line in blocks[number].lines for n, _ in rows.beside(number, line)
+    }
+    return bool(neighbours) and neighbours <= texts
 
 
 def _overlap(one: Box, other: Box) -> bool:
