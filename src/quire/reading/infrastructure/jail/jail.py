@@ -24,6 +24,8 @@ START_SECONDS = 60.0
 PATIENCE_SECONDS = 10.0
 MESSAGE_MAX_BYTES = 65_536
 OUT_OF_TIME = (signal.SIGALRM, signal.SIGXCPU)
+# How PDFium, and C++ as a whole, ends where it asked for memory and got none.
+OUT_OF_MEMORY = signal.SIGABRT
 
 
 class Jail:
@@ -184,6 +186,9 @@ def _judged(answer: Answer, status: int) -> IO[bytes]:
     answer.close()
     if refusal is not None:
         raise refusal
-    if os.WIFSIGNALED(status) and os.WTERMSIG(status) in OUT_OF_TIME:
+    ended_by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
+    if ended_by in OUT_OF_TIME:
         raise ReadingTooCostlyError("reading it takes more time than it may")
-    raise ReaderCrashedError("its reader crashed, or needed more memory than it may")
+    if ended_by == OUT_OF_MEMORY:
+        raise ReadingTooCostlyError("reading it takes more memory than it may")
+    raise ReaderCrashedError("its reader crashed")
