@@ -95,14 +95,15 @@ class TextPage:
         return draft.lines
 
     def _is_turned(self, first: int) -> bool:
-        """Text that runs up or down a page that is upright itself, as stamps and margins do."""
+        """Text that runs up or down as the page is seen: stamps, margins, all of a page that lies on its side."""
         owner = library.text_object(self._handle, first)
         if owner != self._object:
             self._look_at(owner, first)
-        if not owner or owner == self._plain or not self._view.is_upright:
+        if not owner or owner == self._plain:
             return False
         library.object_matrix(owner, self._to_matrix)
-        return bool(abs(self._matrix.b) > abs(self._matrix.a))
+        runs_upward = abs(self._matrix.b) > abs(self._matrix.a)
+        return bool(runs_upward != self._view.is_sideways)
 
     def _add_turned(self, text: str, start: int, end: int, index: Callable[[int], int] | None) -> None:
         words: list[Word] = []
@@ -279,8 +280,6 @@ def _cleaned(text: str) -> tuple[str, float]:
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if LIGATURE.search(text):
         text = text.translate(LIGATURES)
-    if text.isprintable():
-        return text, 1.0
     kept = [c for c in text if c.isprintable() or ("\ue000" <= c <= "\uf8ff")]
     known = sum(1 for c in kept if not "\ue000" <= c <= "\uf8ff" and c != "\ufffd")
     return "".join(kept), round(known / len(kept), 2) if kept else 0.0

@@ -11,18 +11,19 @@ class View:
         self.left, self.bottom, self.right, self.top = left, bottom, right, top
         self.rotation = rotation
         self.is_upright = rotation == 0
+        self.is_sideways = rotation % 180 != 0
         self.far_right = self.width - OFF_PAGE
         self.far_bottom = self.height - OFF_PAGE
 
     @property
     def width(self) -> float:
         across, along = self.right - self.left, self.top - self.bottom
-        return across if self.rotation % 180 == 0 else along
+        return along if self.is_sideways else across
 
     @property
     def height(self) -> float:
         across, along = self.right - self.left, self.top - self.bottom
-        return along if self.rotation % 180 == 0 else across
+        return across if self.is_sideways else along
 
     def seen(self, x: float, y: float) -> tuple[float, float]:
         if self.rotation == 90:
