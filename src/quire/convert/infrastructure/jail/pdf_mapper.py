@@ -27,6 +27,7 @@ from quire.reading import (
     PdfTooManyPagesError,
     ReaderCrashedError,
     ReadingLimits,
+    ReadingTooCostlyError,
 )
 
 TASK = "quire.convert.infrastructure.mappings.child"
@@ -43,6 +44,7 @@ REFUSALS: dict[str, type[QuireError]] = {
         PdfEmptyError,
         PdfEncryptedError,
         PdfTooManyPagesError,
+        ReadingTooCostlyError,
         ResultInvalidError,
     )
 }

@@ -26,16 +26,20 @@ PROFILES = ("extended", "en16931", "basic", "basicwl", "minimum")
 
 def embedded_invoice(source: Source) -> tuple[bytes, etree._Element]:
     """The bytes as they lie in the PDF, and what they say."""
-    xml = next((source.attachments[name] for name in NAMES if name in source.attachments), None)
-    if xml is None:
+    attached = next((source.attachments[name] for name in NAMES if name in source.attachments), None)
+    if attached is None:
         raise NoInvoiceError(
             "no factur-x.xml, zugferd-invoice.xml or xrechnung.xml is attached, "
             f"{_others(list(source.attachments))}; use `alto` or `tei` for its text"
         )
+    xml = attached()
     try:
         root = parsed(xml)
     except etree.XMLSyntaxError as error:
         raise EmbeddedInvoiceError(f"it is not well-formed: {str(error.msg)[:200]}") from None
+    if root.getroottree().docinfo.internalDTD is not None:
+        # Handed out as it is, it could make the next reader open files or addresses.
+        raise EmbeddedInvoiceError("it declares a document type, which no invoice has")
     if root.tag != f"{{{CII}}}CrossIndustryInvoice":
         raise EmbeddedInvoiceError(_other_root(root))
     schema = schema_of(profile_of(root))

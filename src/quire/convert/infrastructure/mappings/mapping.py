@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from typing import IO, Any
 
@@ -34,10 +34,15 @@ class Source:
             yield run, book.styles()
 
     @cached_property
-    def attachments(self) -> dict[str, bytes]:
-        """By name in small letters. A PDF without pages is no document, whatever it carries."""
+    def attachments(self) -> dict[str, Callable[[], bytes]]:
+        """By name in small letters, each read when it is called for: others may be large, and are nobody's business.
+        A PDF without pages is no document, whatever it carries."""
         assert self._pdf.page_count
-        return {name.lower(): content for name, content in self._pdf.attachments()}
+        return {
+            name.lower(): partial(self._pdf.attachment, number)
+            for number, name in enumerate(self._pdf.attachment_names())
+            if name
+        }
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,7 @@ class Schema:
             no_network=True,
             huge_tree=True,
         )
-        etree.fromstring(xml, parser)
+        _parse(xml, parser)
         if parser.error_log:
             raise ResultInvalidError(_last(parser.error_log))
         names = NAME.findall(xml)
@@ -88,4 +88,15 @@ def parsed(xml: bytes) -> etree._Element:
     parser = etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, dtd_validation=False, huge_tree=True
     )
-    return cast("etree._Element", etree.fromstring(xml, parser))
+    return cast("etree._Element", _parse(xml, parser))
+
+
+def _parse(xml: bytes, parser: etree.XMLParser) -> object:
+    """libxml2 calls it a fault of the document when its memory ends."""
+    try:
+        return etree.fromstring(xml, parser)
+    except etree.XMLSyntaxError as error:
+        last = parser.error_log.last_error
+        if last is not None and last.type == etree.ErrorTypes.ERR_NO_MEMORY:
+            raise MemoryError from None
+        raise

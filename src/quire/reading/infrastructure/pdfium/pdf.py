@@ -15,6 +15,7 @@ from quire.reading.domain.errors import (
     PdfEmptyError,
     PdfEncryptedError,
     PdfTooManyPagesError,
+    ReadingTooCostlyError,
 )
 from quire.reading.domain.layout import blocks_of
 from quire.reading.domain.page import Document, Page
@@ -26,10 +27,12 @@ from quire.reading.infrastructure.pdfium.view import View
 
 TEXT_MAX_BYTES = 2_000
 ATTACHMENT_MAX_BYTES = 64 * 1024 * 1024
+# In points: a letter's, where a page says nothing.
+FALLBACK_SIZE = (612.0, 792.0)
 # What helps, said to whoever reads the refusal.
 DECRYPT = "save it without one (`qpdf --decrypt --password=…`) and send that"
+UNLOCK = "save it without encryption and send that"
 EXPORT_AGAIN = "export or download it again and send that"
-PASSWORD_ERRORS = (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY)
 
 
 class Pdf:
@@ -72,16 +75,33 @@ class Pdf:
             if not page:
                 raise PdfDamagedError(f"page {index + 1} cannot be loaded: {EXPORT_AGAIN}")
             try:
+                if count == 1 and _is_no_page(page):
+                    raise PdfDamagedError(f"what it calls its pages are none: {EXPORT_AGAIN}")
                 yield _read(page, index + 1, book)
             finally:
                 raw.FPDF_ClosePage(page)
 
-    def attachments(self) -> Iterator[tuple[str, bytes]]:
-        for index in range(raw.FPDFDoc_GetAttachmentCount(self._handle)):
-            attachment = raw.FPDFDoc_GetAttachment(self._handle, index)
-            content = _file_of(attachment) if attachment else None
-            if content is not None:
-                yield _text(raw.FPDFAttachment_GetName, attachment), content
+    def attachment_names(self) -> list[str]:
+        """Of one that cannot be reached, nothing; the place in this list is its number."""
+        return [
+            _text(raw.FPDFAttachment_GetName, attachment) if attachment else ""
+            for attachment in map(self._attachment, range(raw.FPDFDoc_GetAttachmentCount(self._handle)))
+        ]
+
+    def attachment(self, number: int) -> bytes:
+        size = ctypes.c_ulong()
+        attachment = self._attachment(number)
+        if not attachment or not raw.FPDFAttachment_GetFile(attachment, None, 0, size):
+            raise PdfDamagedError(f"a file attached to it cannot be read: {EXPORT_AGAIN}")
+        if size.value > ATTACHMENT_MAX_BYTES:
+            raise ReadingTooCostlyError(f"a file attached to it has more than {ATTACHMENT_MAX_BYTES} bytes")
+        space = ctypes.create_string_buffer(size.value)
+        if not raw.FPDFAttachment_GetFile(attachment, space, size.value, size):
+            raise PdfDamagedError(f"a file attached to it cannot be read: {EXPORT_AGAIN}")
+        return space.raw
+
+    def _attachment(self, number: int) -> Any:
+        return raw.FPDFDoc_GetAttachment(self._handle, number)
 
     def _meta(self, name: str) -> str:
         return _text(raw.FPDF_GetMetaText, self._handle, name.encode())
@@ -103,8 +123,10 @@ def _day(stamp: str) -> str:
 
 
 def _refusal(code: int) -> PdfEncryptedError | PdfDamagedError:
-    if code in PASSWORD_ERRORS:
+    if code == raw.FPDF_ERR_PASSWORD:
         return PdfEncryptedError(f"it opens with a password only: {DECRYPT}")
+    if code == raw.FPDF_ERR_SECURITY:
+        return PdfEncryptedError(f"it opens with a certificate, or in another way of its own: {UNLOCK}")
     return PdfDamagedError(f"its structure cannot be followed: {EXPORT_AGAIN}")
 
 
@@ -122,6 +144,14 @@ def _read(page: Any, number: int, book: StyleBook) -> Page:
     return Page(number, view.width, view.height, view.rotation, tuple(blocks))
 
 
+def _is_no_page(page: Any) -> bool:
+    """PDFium takes whatever stands for the pages and has no kids for one page, empty and of the size it falls back on.
+    A page that says of itself how large it is may be as empty."""
+    view, edges = _view(page), [ctypes.c_float() for _ in range(4)]
+    is_sized = raw.FPDFPage_GetMediaBox(page, *edges) or (view.width, view.height) != FALLBACK_SIZE
+    return not is_sized and raw.FPDFPage_CountObjects(page) == 0
+
+
 def _handle(pointer: Any) -> int:
     handle = ctypes.cast(pointer, ctypes.c_void_p).value
     assert handle is not None
@@ -133,16 +163,6 @@ def _view(page: Any) -> View:
     raw.FPDF_GetPageBoundingBox(page, rect)
     rotation = 90 * (raw.FPDFPage_GetRotation(page) % 4)
     return View(rect.left, rect.bottom, rect.right, rect.top, rotation)
-
-
-def _file_of(attachment: Any) -> bytes | None:
-    size = ctypes.c_ulong()
-    if not raw.FPDFAttachment_GetFile(attachment, None, 0, size) or size.value > ATTACHMENT_MAX_BYTES:
-        return None
-    space = ctypes.create_string_buffer(size.value)
-    if not raw.FPDFAttachment_GetFile(attachment, space, size.value, size):
-        return None
-    return space.raw
 
 
 def _text(function: Any, *arguments: Any) -> str:
