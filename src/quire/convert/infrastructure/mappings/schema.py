@@ -95,7 +95,7 @@ def _parse(xml: bytes, parser: etree.XMLParser) -> object:
     """libxml2 calls it a fault of the document when its memory ends."""
     try:
         return etree.fromstring(xml, parser)
-    except etree.XMLSyntaxError as error:
+    except etree.XMLSyntaxError:
         last = parser.error_log.last_error
         if last is not None and last.type == etree.ErrorTypes.ERR_NO_MEMORY:
             raise MemoryError from None
