@@ -13,6 +13,15 @@ from pathlib import Path
 
 import httpx
 
+MEMORY_BYTES = 256 * 1024 * 1024
+WALL_SECONDS = 45
+# So little that what is too much comes soon.
+LIMITS = {
+    "QUIRE_GATEWAY_MEMORY_BYTES": str(MEMORY_BYTES),
+    "QUIRE_GATEWAY_CPU_SEC": "3",
+    "QUIRE_GATEWAY_WALL_SEC": str(WALL_SECONDS),
+    "QUIRE_GATEWAY_MAX_BYTES": "8388608",
+}
 START_SECONDS = 90.0
 STOP_SECONDS = 30.0
 
@@ -34,6 +43,13 @@ class GatewayServer:
 
     def memory_bytes(self) -> int:
         return sum(map(_resident_bytes, [self.process.pid, *self.children()]))
+
+    def reader_peak_bytes(self) -> int:
+        """The most that one of the readers at work has had in memory so far; nothing while none is."""
+        peaks = [
+            status(pid).get("VmHWM", "0 kB") for server in self.children() for pid in self.children(server)
+        ]
+        return max((1024 * int(peak.split()[0]) for peak in peaks), default=0)
 
 
 @contextmanager
@@ -61,6 +77,15 @@ def wait_until(holds: Callable[[], object], within_seconds: float = START_SECOND
     while not holds():
         assert time.monotonic() < deadline, f"not within {within_seconds:g} s"
         time.sleep(0.02)
+
+
+def status(pid: int) -> dict[str, str]:
+    """What the kernel tells of a process; nothing of one that is gone."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return {}
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 
 def _resident_bytes(pid: int) -> int:
