@@ -13,14 +13,14 @@ class NotPdfError(UnsupportedMediaError):
 
 
 class PdfEncryptedError(InvalidInputError):
-    """It opens with a password only."""
+    """It opens with a password or a certificate only. One whose password only guards it against changes is read."""
 
     code = "PDF_ENCRYPTED"
     title = "The PDF is encrypted"
 
 
 class PdfDamagedError(InvalidInputError):
-    """Truncated, circular, or broken in a way that leaves no page to read."""
+    """Truncated, circular, or broken in a way that leaves no page, or no attached file that was asked for, to read."""
 
     code = "PDF_DAMAGED"
     title = "The PDF is damaged"
