@@ -26,6 +26,8 @@ MESSAGE_MAX_BYTES = 65_536
 OUT_OF_TIME = (signal.SIGALRM, signal.SIGXCPU)
 # How PDFium, and C++ as a whole, ends where it asked for memory and got none.
 OUT_OF_MEMORY = signal.SIGABRT
+# Nothing that a document can do ends its child by these: the kernel was short of memory, or somebody had a reason.
+FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class Jail:
@@ -191,4 +193,6 @@ def _judged(answer: Answer, status: int) -> IO[bytes]:
         raise ReadingTooCostlyError("reading it takes more time than it may")
     if ended_by == OUT_OF_MEMORY:
         raise ReadingTooCostlyError("reading it takes more memory than it may")
+    if ended_by in FROM_OUTSIDE:
+        raise JailUnavailableError("its reader was ended from outside")
     raise ReaderCrashedError("its reader crashed")
