@@ -1,4 +1,5 @@
-"""One suite over every place that keeps PDFs: a shared directory, and the storage backend on a disk and on S3."""
+"""One suite over every place that keeps PDFs: a shared directory, the storage backend on a disk and on S3, and a
+directory that took the storage's place."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from uuid import UUID
 import pytest
 from tests.contract.storage_setup import disk_storage, s3_storage
 
+from quire.convert.application.input_places import InputPlaces
 from quire.convert.infrastructure.filesystem.input_store import DirectoryInputStore
 from quire.convert.infrastructure.storage.input_store import StoredInputStore
 from quire.convert.ports.v1.input_store import InputStore
@@ -18,7 +20,7 @@ from quire.runtime.storage import StorageNotFoundError
 PDF = b"%PDF-1.7\n" + bytes(range(256)) * 9000
 
 
-@pytest.fixture(params=["directory", "disk", "s3"])
+@pytest.fixture(params=["directory", "disk", "s3", "moved"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[InputStore]:
     if request.param == "directory":
         directory = DirectoryInputStore(tmp_path / "made" / "here")
@@ -29,7 +31,9 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     if request.param == "s3":
         where = s3_storage(request.getfixturevalue("s3_server"))
     async with where as storage:
-        store = StoredInputStore(storage)
+        stored = StoredInputStore(storage)
+        moved = InputPlaces(DirectoryInputStore(tmp_path / "now"), stored)
+        store: InputStore = moved if request.param == "moved" else stored
         await store.ensure_ready()
         yield store
 
@@ -98,3 +102,22 @@ async def test_other_names_in_a_shared_directory_are_left_alone(tmp_path: Path) 
     link.symlink_to(outside)
     with pytest.raises(Exception, match="leads out"):
         await anext(aiter(store.read(UUID(link.stem))))
+
+
+async def test_what_was_kept_before_the_place_changed_is_found_told_and_deleted(tmp_path: Path) -> None:
+    async with disk_storage(tmp_path / "storage") as storage:
+        before, now = StoredInputStore(storage), DirectoryInputStore(tmp_path / "now")
+        places = InputPlaces(now, before)
+        await places.ensure_ready()
+        old, new = new_uuid7(), new_uuid7()
+        await before.put(old, chunks(PDF[:5000]))
+        await places.put(new, chunks())
+        assert b"".join([chunk async for chunk in places.read(old)]) == PDF[:5000]
+        assert await places.size_bytes(old) == 5000
+        assert await kept(places) == [old, new]
+        assert [file.job_id for file in await places.page(None, 1)] == [old]
+        assert [file.job_id for file in await places.page(old, 1)] == [new]
+        assert await kept(before) == [old]
+        for job_id in (old, new):
+            await places.delete(job_id)
+        assert await kept(places) == await kept(before) == await kept(now) == []

@@ -189,7 +189,7 @@ async def test_a_silent_gateway_is_waited_for_up_to_the_limit_and_asked_again_af
     worker = yard.start(GATEWAY_TIMEOUT_MS=400, RETRY_MAX_ATTEMPTS=4)
     job = await end_of(engine, await hand_in(site, engine, pdf_that(103, answer="hang")))
     assert (job.error_code, job.attempt, job.retry_count) == ("GW_TIMEOUT", 4, 3)
-    assert job.error_message == "no answer within 0.4 s"
+    assert job.error_message == "no answer within 0.4 s (GATEWAY_TIMEOUT_MS)"
     # 5 s x 2^n plus up to 5 s, here with 0.1 in place of 5.
     pauses = await pauses_of(engine, job.id)
     assert [pause >= BASE_SECONDS * 2**n for n, pause in enumerate(pauses, 1)] == [True] * 3

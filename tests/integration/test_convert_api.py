@@ -131,8 +131,8 @@ async def test_forms_and_bodies_of_another_shape_are_refused_and_leave_nothing(o
     url, client = "/convert/jobs", office.admin
     two = [("file", ("a", PDF)), ("file", ("b", PDF))]
     refused(await client.post(url, files={"file": PDF}), 422, "VALIDATION_FAILED")
-    refused(await client.post(url, files={"mapping": b"alto", "x": b"y"}), 400, "HTTP_400")
-    refused(await client.post(url, files=two, data={"mapping": "alto"}), 400, "HTTP_400")
+    refused(await client.post(url, files={"mapping": b"alto", "x": b"y"}), 422, "VALIDATION_FAILED")
+    refused(await client.post(url, files=two, data={"mapping": "alto"}), 422, "VALIDATION_FAILED")
     refused(await client.post(url, data={"mapping": "alto"}), 415, "UNSUPPORTED_MEDIA_TYPE")
     refused(await client.post(url, content=b"%PDF-1.7"), 415, "UNSUPPORTED_MEDIA_TYPE")
     refused(await client.post(url, json={"mapping": "alto"}), 422, "VALIDATION_FAILED")
@@ -143,11 +143,12 @@ async def test_forms_and_bodies_of_another_shape_are_refused_and_leave_nothing(o
 
 
 async def test_upload_keys_lead_to_the_callers_own_uploads_only(office: Office) -> None:
-    ann = await office.caller("ann", tenant="acme")
-    foreign = await upload(office.admin)
+    ann, ben = await office.caller("ann", tenant="acme"), await office.caller("ben", tenant="acme")
+    foreign, neighbours = await upload(office.admin), await upload(ben)
     before = await trace(office)
     for key, status, code in [
         (foreign, 404, "UPLOAD_NOT_FOUND"),
+        (neighbours, 404, "UPLOAD_NOT_FOUND"),
         (f"convert/uploads/acme/{uuid4()}.pdf", 404, "UPLOAD_NOT_FOUND"),
         (f"convert/uploads/acme/../default/{foreign.rpartition('/')[2]}", 422, "STORAGE_KEY_INVALID"),
         ("../../etc/passwd", 422, "STORAGE_KEY_INVALID"),

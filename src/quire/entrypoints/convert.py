@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from quire.convert import KIND, ConvertParts, FileSweeper, MappingList, convert_handler, log_step
+from quire.convert.application.input_places import InputPlaces
 from quire.convert.domain.gateway_errors import GW_5XX, GW_TIMEOUT
 from quire.convert.infrastructure.filesystem.input_store import DirectoryInputStore
 from quire.convert.infrastructure.filesystem.result_shelf import DirectoryResultShelf
@@ -35,9 +36,11 @@ def mapping_list(settings: Settings) -> MappingList:
 
 
 def input_store(settings: Settings, storage: StorageBackend) -> InputStore:
-    if settings.uploads_dir is not None:
-        return DirectoryInputStore(settings.uploads_dir)
-    return StoredInputStore(storage)
+    """Files that were accepted before there was an UPLOADS_DIR are still in the storage."""
+    stored = StoredInputStore(storage)
+    if settings.uploads_dir is None:
+        return stored
+    return InputPlaces(DirectoryInputStore(settings.uploads_dir), stored)
 
 
 def result_shelf(settings: Settings) -> DirectoryResultShelf | None:

@@ -35,6 +35,9 @@ from quire.runtime.storage import (
 )
 
 XML = "application/xml"
+MISSING = (
+    "the file that was handed in is not where this worker looks; was UPLOADS_DIR or the storage changed?"
+)
 LOCAL_FAULTS = (
     StorageCorruptError,
     StorageFullError,
@@ -97,7 +100,10 @@ async def _call_and_keep(parts: ConvertParts, job: Conversion, context: JobConte
 
 async def _source(parts: ConvertParts, job: Conversion, context: JobContext) -> PdfSource:
     job_id = context.lease.job_id
-    size_bytes = await parts.inputs.size_bytes(job_id)
+    try:
+        size_bytes = await parts.inputs.size_bytes(job_id)
+    except StorageNotFoundError as error:
+        raise JobError(f"{error.code}: {MISSING}", code=IO_ERROR) from error
     if size_bytes != job.size_bytes:
         raise JobError(f"the kept file has {size_bytes} bytes, not {job.size_bytes}", code=IO_ERROR)
     return PdfSource(size_bytes, lambda: parts.inputs.read(job_id))

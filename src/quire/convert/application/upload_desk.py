@@ -1,8 +1,9 @@
 """Files that a client puts into the storage itself, past the API: a signed place for one, and its bytes later.
-A tenant's uploads lie in a folder of its own; no key leads out of it."""
+A caller's uploads lie in a folder of its own; no key leads out of it."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import AsyncIterator
 
 from quire.convert.domain.pdf_check import FileTooLargeError
@@ -12,6 +13,7 @@ from quire.runtime.storage import PresignedUrl, StorageBackend, StorageNotFoundE
 
 UPLOADS = "convert/uploads/"
 SIGNED_SECONDS = 600
+USER_DIGITS = 16
 
 
 class UploadNotFoundError(NotFoundError):
@@ -48,4 +50,6 @@ class UploadDesk:
 
 
 def _folder(caller: Principal) -> str:
-    return f"{UPLOADS}{caller.tenant_id}/"
+    """By a digest: a user's name may hold what no key may."""
+    user = hashlib.sha256(caller.user.encode()).hexdigest()[:USER_DIGITS]
+    return f"{UPLOADS}{caller.tenant_id}/{user}/"

@@ -47,7 +47,7 @@ async def wanted_conversion(
     """The mapping, and the file's bytes as they are read. The name that the client gave its file is left here."""
     kind = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if kind == "multipart/form-data":
-        async with request.form(max_files=1, max_fields=2, max_part_size=FIELD_MAX_BYTES) as form:
+        async with request.form(max_files=2, max_fields=2, max_part_size=FIELD_MAX_BYTES) as form:
             yield _of_form(form)
     elif kind == "application/json":
         body = _of_json(await request.json())
@@ -60,7 +60,7 @@ async def wanted_conversion(
 
 def _of_form(form: FormData) -> Wanted:
     file, mapping = form.get("file"), form.get("mapping")
-    if not isinstance(file, UploadFile) or not isinstance(mapping, str) or len(form) != 2:
+    if not isinstance(file, UploadFile) or not isinstance(mapping, str) or len(form.multi_items()) != 2:
         missing = [{"loc": ("body",), "msg": "a form has two fields: file, which is a file, and mapping"}]
         raise RequestValidationError(missing)
     return mapping, _chunks(file)

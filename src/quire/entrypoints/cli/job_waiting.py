@@ -33,7 +33,11 @@ def wait_for_jobs(
     with _progress(quiet) as progress:
         bar = progress.add_task("", total=len(job_ids), label=_label(job_ids))
         for job_id in job_ids:
-            jobs.append(_wait(api, job_id, deadline, progress, bar, alone=len(job_ids) == 1, quiet=quiet))
+            try:
+                jobs.append(_wait(api, job_id, deadline, progress, bar, alone=len(job_ids) == 1, quiet=quiet))
+            except KeyboardInterrupt:
+                typer.echo(f"no longer waited for; it goes on: quire jobs wait {job_id}", err=True)
+                raise
             if len(job_ids) > 1:
                 progress.advance(bar)
     return jobs

@@ -75,6 +75,8 @@ def decide(
     results = _decide(api, decision, problem_ids or [], code, queue)
     if as_json:
         show_json(results)
+    elif not results:
+        typer.echo("no open problem matches; quire problems list shows their codes", err=True)
     else:
         for item in results:
             typer.echo(

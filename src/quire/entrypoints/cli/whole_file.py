@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 from collections.abc import Iterator
@@ -28,17 +29,32 @@ def in_words(error: OSError) -> str:
 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """`-` is standard output."""
+    """`-` is standard output. A link is followed. What is no plain file, such as a pipe or a device, is written to as
+    the bytes come: putting another file in its place would take it from everybody."""
     if str(path) == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        place = path.resolve() if path.is_symlink() else path
+        with place.open("wb") if _is_special(place) else _draft_of(place) as target:
+            yield target
+    except OSError as error:
+        raise LocalFileError(f"{path}: {in_words(error)}") from None
+
+
+def _is_special(place: Path) -> bool:
+    return place.exists() and not place.is_file() and not place.is_dir()
+
+
+@contextlib.contextmanager
+def _draft_of(place: Path) -> Iterator[BinaryIO]:
+    if place.exists() and not os.access(place, os.W_OK):
+        raise PermissionError(errno.EACCES, "it may not be written")
+    draft = place.with_name(f".{place.name}.{os.getpid()}")
     try:
         with draft.open("xb") as target:
             yield target
-        draft.replace(path)
-    except OSError as error:
-        raise LocalFileError(f"{path}: {in_words(error)}") from None
+        draft.replace(place)
     finally:
         draft.unlink(missing_ok=True)

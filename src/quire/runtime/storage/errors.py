@@ -74,4 +74,4 @@ class StorageUrlError(ForbiddenError):
     """One answer for expired, changed and misused URLs, so that probing teaches nothing."""
 
     code = "STORAGE_URL_INVALID"
-    title = "The storage URL has expired or was changed"
+    title = "The storage URL has expired or was changed, or size or type are not what was signed"

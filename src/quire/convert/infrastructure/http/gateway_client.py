@@ -89,7 +89,9 @@ class HttpGatewayClient:
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.InvalidURL) as error:
             raise GatewayUnreachableError(f"the gateway cannot be reached: {type(error).__name__}") from None
         except (TimeoutError, httpx.TimeoutException):
-            raise GatewayTimeoutError(f"no answer within {self._timeout_seconds:g} s") from None
+            raise GatewayTimeoutError(
+                f"no answer within {self._timeout_seconds:g} s (GATEWAY_TIMEOUT_MS)"
+            ) from None
         except httpx.TransportError as error:
             raise GatewayFailedError(f"the connection to the gateway broke: {type(error).__name__}") from None
 
