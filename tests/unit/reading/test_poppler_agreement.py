@@ -87,7 +87,7 @@ def plain(text: str) -> str:
 
 def poppler_pages(path: Path) -> list[list[Placed]]:
     done = subprocess.run(
-        ["pdftotext", "-bbox-layout", path, "-"], capture_output=True, check=True, timeout=120
+        ["pdftotext", "-cropbox", "-bbox-layout", path, "-"], capture_output=True, check=True, timeout=120
     )
     # What poppler writes is not always XML.
     clean = re.sub(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]", b"", done.stdout)

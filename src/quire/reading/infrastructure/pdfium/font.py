@@ -18,8 +18,11 @@ ITALIC = re.compile(r"italic|oblique|slanted|^(CM|SF|EC|LA)(TI|SL|ITT|BXTI)", re
 STYLE_PART = re.compile(r"[-,](?=[A-Z])|(?<=[a-z])MT$|PS(?=MT)")
 
 
-# Ascender and descender of the fonts that no file needs to bring, from their published metrics.
-STANDARD = {"Helvetica": (0.718, -0.207), "Times": (0.683, -0.217), "Courier": (0.629, -0.157)}
+# Ascender and descender of the fonts that no file needs to bring, from their published metrics, and under the names that
+# Windows gives to fonts of the same widths.
+HELVETICA, TIMES, COURIER = (0.718, -0.207), (0.683, -0.217), (0.629, -0.157)
+STANDARD = {"Helvetica": HELVETICA, "Times": TIMES, "Courier": COURIER,
+            "Arial": HELVETICA, "TimesNewRoman": TIMES, "CourierNew": COURIER}  # fmt: skip
 
 
 class Font(NamedTuple):
@@ -44,7 +47,7 @@ def font_of(handle: int | None) -> Font:
     family = STYLE_PART.split(name)[0]
     is_bold = bool(BOLD.search(name)) or bool(flags & BOLD_FLAG)
     is_italic = bool(ITALIC.search(name)) or bool(flags & ITALIC_FLAG)
-    extent = None if library.font_is_embedded(handle) == 1 else STANDARD.get(family)
+    extent = None if library.font_is_embedded(handle) == 1 else STANDARD.get(family.replace(" ", ""))
     return Font(family, is_bold, is_italic, *(extent or _extent(handle)))
 
 
