@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from quire.reading.domain.page import Block, Line, around
+from quire.reading.domain.page_columns import GUTTER, are_columns, whole_columns, without_edges
 from quire.reading.domain.piece import Piece, piece_of, separated
 from quire.reading.domain.side_table import Rule, parted
 from quire.reading.domain.text_box import SAME_ROW, is_text, whole_boxes
 
-# A gutter narrower than this, in points, is the space between words.
-GUTTER = 8.0
 BLOCKS_MAX = 4_000
 DEPTH_MAX = 40
 # Blocks that share so many of their baselines are columns of cells; others side by side are texts.
@@ -33,7 +32,8 @@ def in_reading_order(blocks: Sequence[Block], rules: Callable[[], Sequence[Rule]
     if blocks:
         pieces = [piece_of(number, block) for number, block in enumerate(whole_boxes(blocks))]
         for part in parted(pieces, rules() if _are_side_by_side(pieces) else ()):
-            _cut(part, ordered, 0)
+            for body in without_edges(part):
+                _cut(body, ordered, 0)
     return ordered
 
 
@@ -46,7 +46,7 @@ def _cut(pieces: list[Piece], ordered: list[Block], depth: int) -> None:
         ordered += [piece.block for piece in pieces]
         return
     columns = separated(pieces, low=0, high=2, gap=GUTTER)
-    is_prose = len(columns) > 1 and all(map(_is_prose, columns))
+    is_prose = len(columns) > 1 and (all(map(_is_prose, columns)) or are_columns(columns))
     parts = columns if is_prose else list(_stripes(pieces))
     if len(parts) == 1:
         ordered += _rows(pieces) if len(columns) > 1 else [piece.block for piece in pieces]
@@ -57,7 +57,7 @@ def _cut(pieces: list[Piece], ordered: list[Block], depth: int) -> None:
 
 def _stripes(pieces: list[Piece]) -> Iterator[list[Piece]]:
     """From top to bottom; but texts side by side that have a heading each go down with it, one after the other."""
-    stripes = separated(pieces, low=1, high=3, gap=0.0)
+    stripes = whole_columns(separated(pieces, low=1, high=3, gap=0.0))
     headed = False
     for above, below in pairwise([*stripes, []]):
         if headed:
