@@ -12,8 +12,8 @@ NAME_MAX_BYTES = 256
 ITALIC_FLAG = 1 << 6
 BOLD_FLAG = 1 << 18
 SUBSET = re.compile(r"^[A-Z]{6}\+")
-# TeX's families say it in their own way.
-BOLD = re.compile(r"bold|black|heavy|semibold|demi|^(CM|SF|EC|LA|T2)(B|CSS?BX|TTB|SSBX)", re.IGNORECASE)
+# TeX's families say it in their own way, and URW's Nimbus in its own: `Medi`.
+BOLD = re.compile(r"bold|black|heavy|semibold|demi|-Medi(?!um)|^(CM|SF|EC|LA|T2)(B|CSS?BX|TTB|SSBX)", re.IGNORECASE)
 ITALIC = re.compile(r"italic|oblique|slanted|^(CM|SF|EC|LA)(TI|SL|ITT|BXTI)", re.IGNORECASE)
 STYLE_PART = re.compile(r"[-,](?=[A-Z])|(?<=[a-z])MT$|PS(?=MT)")
 
