@@ -39,7 +39,8 @@ def whole_columns(stripes: list[list[Piece]]) -> list[list[Piece]]:
     for stripe in stripes:
         columns = _columns(stripe)
         together = _united([*spans, *map(_span, columns)])
-        if run and (len(together) == 1 or _is_level(columns)):
+        is_other = len(together) == 1 or 1 < len(spans) < len(together)
+        if run and (is_other or _is_level(columns)):
             whole += _put_together(run)
             run, together = [], _united(list(map(_span, columns)))
         run.append(stripe)
