@@ -58,7 +58,7 @@ class LineDraft:
 
 
 def whole_lines(lines: Iterable[Line]) -> list[Line]:
-    """Lines in the order of the file, those put together that an exponent, an index or the mark of a note took apart."""
+    """Lines in the order of the file, those put together that an exponent, an index or a note's mark took apart."""
     whole: list[Line] = []
     for line in lines:
         if whole and _is_right_after(whole[-1].box, line.box) and not whole[-1].is_hyphenated:

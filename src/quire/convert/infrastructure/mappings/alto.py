@@ -90,8 +90,8 @@ def _block(name: str, block: Block, look: str) -> Iterator[str]:
 
 
 def _broken_words(lines: tuple[Line, ...]) -> dict[int, str]:
-    """The words that go on in the next line, by the lines they are broken in: two of them, or more, if a line is nothing
-    but the middle of a word."""
+    """The words that go on in the next line, by the lines they are broken in; there may be several of these, if a line
+    is nothing but the middle of a word."""
     whole: dict[int, str] = {}
     begin = 0
     while begin < len(lines) - 1:

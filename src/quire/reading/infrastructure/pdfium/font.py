@@ -13,13 +13,15 @@ ITALIC_FLAG = 1 << 6
 BOLD_FLAG = 1 << 18
 SUBSET = re.compile(r"^[A-Z]{6}\+")
 # TeX's families say it in their own way, and URW's Nimbus in its own: `Medi`.
-BOLD = re.compile(r"bold|black|heavy|semibold|demi|-Medi(?!um)|^(CM|SF|EC|LA|T2)(B|CSS?BX|TTB|SSBX)", re.IGNORECASE)
+BOLD = re.compile(
+    r"bold|black|heavy|semibold|demi|-Medi(?!um)|^(CM|SF|EC|LA|T2)(B|CSS?BX|TTB|SSBX)", re.IGNORECASE
+)
 ITALIC = re.compile(r"italic|oblique|slanted|^(CM|SF|EC|LA)(TI|SL|ITT|BXTI)", re.IGNORECASE)
 STYLE_PART = re.compile(r"[-,](?=[A-Z])|(?<=[a-z])MT$|PS(?=MT)")
 
 
-# Ascender and descender of the fonts that no file needs to bring, from their published metrics, and under the names that
-# Windows gives to fonts of the same widths.
+# Ascender and descender of the fonts that no file needs to bring, from their published metrics; the same under the
+# names that Windows gives to fonts of the same widths.
 HELVETICA, TIMES, COURIER = (0.718, -0.207), (0.683, -0.217), (0.629, -0.157)
 STANDARD = {"Helvetica": HELVETICA, "Times": TIMES, "Courier": COURIER,
             "Arial": HELVETICA, "TimesNewRoman": TIMES, "CourierNew": COURIER}  # fmt: skip

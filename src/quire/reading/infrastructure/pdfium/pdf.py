@@ -115,7 +115,9 @@ def _read(page: Any, number: int, book: StyleBook) -> Page:
         return Page(number, view.width, view.height, view.rotation, ())
     try:
         reader = TextPage(_handle(text), view, book)
-        blocks = in_reading_order(blocks_of(whole_lines(reader.lines())), partial(rules_of, _handle(page), view))
+        blocks = in_reading_order(
+            blocks_of(whole_lines(reader.lines())), partial(rules_of, _handle(page), view)
+        )
         blocks += blocks_of(reader.turned)
     finally:
         raw.FPDFText_ClosePage(text)
