@@ -207,3 +207,14 @@ def test_a_line_that_an_exponent_took_apart_is_one() -> None:
     (whole,) = whole_lines([before, mark, after])
     assert (whole.text, whole.baseline) == ("our method 2 we call so", 100)
     assert len(whole_lines([before, line("cell", 130, 100), line("below it", 50, 112)])) == 3
+
+
+def test_a_row_of_texts_beside_a_single_number_is_read_text_by_text_though_their_lines_are_level() -> None:
+    title = ("A title that runs over the whole page, from its left to its right end", 50, 60)
+    row = [
+        ("9", 50, 100),
+        ("Users of an installed copy", 80, 100), ("cannot save what they set", 80, 112), ("for themselves, nor load it", 80, 124),
+        ("They are to have a", 300, 100), ("place of their own, and", 300, 112), ("not one for all of them", 300, 124),
+    ]  # fmt: skip
+    by_line = sorted(row, key=lambda one: (one[2], one[1]))
+    assert read(title, *by_line) == [text for text, _, _ in [title, *row]]

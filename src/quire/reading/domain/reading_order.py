@@ -21,6 +21,8 @@ ALIGNED = 0.75
 HEADED_MAX = 3
 # A line with so many others on its baseline is a cell among cells.
 ROW_CELLS = 2
+# So many texts side by side are no columns of cells, if one line beside them is all that the row has of another sort.
+ROW_TEXTS = 2
 
 
 def in_reading_order(blocks: Sequence[Block], rules: Callable[[], Sequence[Rule]] = tuple) -> list[Block]:
@@ -91,8 +93,25 @@ def _is_prose(column: list[Piece]) -> bool:
 
 def _rows(pieces: list[Piece]) -> list[Block]:
     """Cells side by side: what stands in one row is read together, from left to right."""
+    columns = separated(pieces, low=0, high=2, gap=0.0)
+    if _is_one_row(columns):
+        return [
+            piece.block for column in columns for piece in sorted(column, key=lambda piece: piece.edges.top)
+        ]
     units = [unit for piece in pieces for unit in _units(piece, pieces)]
     return [block for row in separated(units, low=1, high=3, gap=0.0) for block in _row(row)]
+
+
+def _is_one_row(columns: list[list[Piece]]) -> bool:
+    """Texts of several lines, two of them at least, beside a number or name that stands with their first lines only."""
+    lines = [[line for piece in column for line in piece.block.lines] for column in columns]
+    texts = [column for column in lines if len(column) > 1]
+    singles = [column[0] for column in lines if len(column) == 1]
+    if len(texts) < ROW_TEXTS or not singles or not all(map(is_text, texts)):
+        return False
+    top = min(line.baseline for line in singles)
+    firsts = [*singles, *(min(column, key=lambda line: line.baseline) for column in texts)]
+    return all(abs(line.baseline - top) <= SAME_ROW * line.box.height for line in firsts)
 
 
 def _units(piece: Piece, pieces: list[Piece]) -> list[Piece]:
