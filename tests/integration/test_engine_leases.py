@@ -234,6 +234,32 @@ async def test_the_third_crash_makes_a_poison_job_a_problem(dsn: str, tmp_path: 
         assert not (await claim(engine, ANN)).leases
 
 
+async def test_jobs_on_their_last_chance_run_one_after_the_other_however_slowly_they_are_handed_back(
+    dsn: str, tmp_path: Path
+) -> None:
+    at_once: list[int] = [0]
+
+    async def watch(payload: object, context: JobContext) -> None:
+        at_once.append(at_once[-1] + 1)
+        await asyncio.sleep(0.02)
+        at_once.append(at_once[-1] - 1)
+
+    handlers = [Handler("test.watch", watch)]
+    async with opened_engine(dsn, tmp_path, handlers=handlers) as engine:
+        suspects = [await enqueue_one(engine, "test.watch", {"n": n}) for n in range(4)]
+        for _ in range(2):
+            await claim(engine, ANN)
+            for job_id in suspects:
+                await expire_lease(engine, job_id)
+            await engine.leases.reclaim(10)
+        # The worker looks for the next job before the others are back in their lane, and finds nothing.
+        slow = {"WORKER_COMPLETION_TICK_MS": 200, "WORKER_CONCURRENCY": 4}
+        async with working(dsn, tmp_path, handlers=handlers, **slow):
+            jobs = await ended(engine, *suspects, seconds=20)
+    assert {(job.state, job.crash_count, job.attempt) for job in jobs} == {("succeeded", 2, 1)}
+    assert max(at_once) == 1
+
+
 async def test_a_job_whose_cancel_was_asked_for_is_cancelled_when_its_worker_is_lost(
     dsn: str, tmp_path: Path
 ) -> None:

@@ -59,13 +59,12 @@ def test_tei_is_valid_by_the_whole_published_schema_and_not_only_by_our_part_of_
         assert validator.validate(etree.fromstring(mapped("tei", sample(name)))), validator.error_log
 
 
-def test_alto_of_shares_joined_is_alto_of_the_whole() -> None:
+@pytest.mark.parametrize("shares", [2, 3, 7])
+def test_alto_of_shares_joined_is_alto_of_the_whole(shares: int) -> None:
     pdf = sample("zoo-read")
-    parts = [io.BytesIO(mapped("alto", pdf, share=share, shares=3)) for share in range(3)]
+    parts = [io.BytesIO(mapped("alto", pdf, share=share, shares=shares)) for share in range(shares)]
     with alto.join(list(parts)) as file:
-        joined = alto.SCHEMA.check(file.read())
-    whole = alto.SCHEMA.check(mapped("alto", pdf))
-    assert _pages(joined) == _pages(whole)
+        assert file.read() == mapped("alto", pdf)
 
 
 def test_a_word_broken_over_two_lines_is_told_whole_in_alto() -> None:
@@ -115,8 +114,3 @@ def test_the_tables_of_an_invoice_are_no_headings_in_tei_and_its_title_is() -> N
     # Of some fifty bold cells.
     assert 0 < len(heads["invoice-factur-x"]) < 10
     assert not {"S", "E", "PCE 1,00", "Remise (-)", "(Net): 7,00"} & set(heads["invoice-factur-x"])
-
-
-def _pages(root: etree._Element) -> list[list[str | None]]:
-    pages = root.iter(f"{ALTO}Page")
-    return [[node.get("CONTENT") for node in page.iter(f"{ALTO}String")] for page in pages]

@@ -237,6 +237,9 @@ class Worker:
         """A job that the next crash would make a dead letter must not share the process with others: either it is the
         one that kills workers, and then takes nobody with it, or it only stood beside that one, and now shows it.
         Elsewhere it goes back to the front of its lane; its holder could crash with another's fault."""
+        if not leases:
+            # A worker that is quiet stays so: what it handed back may not have reached its lane yet.
+            return
         most = self._parts.policies.retries.max_crashes
         suspects = [lease for lease in leases if lease.crash_count and lease.crash_count + 1 >= most]
         self._alone = bool(suspects) and len(leases) == 1 and not self._running

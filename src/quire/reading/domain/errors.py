@@ -1,4 +1,4 @@
-"""Why a document cannot be read. All final: the same bytes will be refused again."""
+"""Why a document cannot be read. All but the last are final: the same bytes will be refused again."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ReaderCrashedError(InvalidInputError):
 
 
 class JailUnavailableError(UnavailableError):
-    """No child process can be had at the moment, which is no document's fault."""
+    """No child process can be had at the moment, or it was ended from outside; no document's fault."""
 
     code = "READER_UNAVAILABLE"
     title = "The reader is not available"

@@ -6,9 +6,10 @@ the rest.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO
 from xml.sax.saxutils import quoteattr
 
@@ -37,24 +38,32 @@ RUN_PAGES = 8
 SCHEMA = Schema("alto/alto-4-3.xsd")
 PART_IN_MEMORY_BYTES = 16_777_216
 STYLES_MAX_BYTES = 4_194_304
+NAME_DIGITS = 12
 ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
 
 
 def write(source: Source) -> bytes:
     """A few pages at a time are read, written and held against the schema, as a document of their own: the whole in one
     tree would take twenty times its size in memory, and as long again to fill it."""
-    look = f"S{source.share}_"
     bodies: list[bytes] = []
     styles: list[str] = []
+    names: list[str] = []
     for pages, looks in source.runs(RUN_PAGES):
-        styles += [_style(f"{look}{number}", looks[number]) for number in range(len(styles), len(looks))]
-        bodies.append("".join(part for page in pages for part in _page(page, look)).encode())
+        for style in looks[len(names) :]:
+            names.append(_name(style))
+            styles.append(_style(names[-1], style))
+        bodies.append("".join(part for page in pages for part in _page(page, names)).encode())
         SCHEMA.check_passing(_whole(styles, bodies[-1:]))
     return _whole(styles, bodies)
 
 
 def _whole(styles: list[str], bodies: list[bytes]) -> bytes:
     return b"".join([HEAD.encode(), "".join(styles).encode(), BETWEEN.encode(), *bodies, FOOT.encode()])
+
+
+def _name(style: TextStyle) -> str:
+    """From what it looks like: whoever reads a share of the pages calls it the same."""
+    return "S" + hashlib.sha256(repr(tuple(style)).encode()).hexdigest()[:NAME_DIGITS]
 
 
 def _style(name: str, style: TextStyle) -> str:
@@ -64,12 +73,12 @@ def _style(name: str, style: TextStyle) -> str:
     return f'<TextStyle ID="{name}" FONTFAMILY={family} FONTSIZE="{style.size:g}"{how}/>\n'
 
 
-def _page(page: Page, look: str) -> Iterator[str]:
+def _page(page: Page, names: Sequence[str]) -> Iterator[str]:
     size = f'HEIGHT="{round(page.height * UNITS)}" WIDTH="{round(page.width * UNITS)}"'
     yield f'<Page ID="P{page.number}" PHYSICAL_IMG_NR="{page.number}" {size}>\n'
     yield f'<PrintSpace HPOS="0" VPOS="0" {size}>\n'
     for number, block in enumerate(page.blocks, 1):
-        yield from _block(f"P{page.number}B{number}", block, look)
+        yield from _block(f"P{page.number}B{number}", block, names)
     yield "</PrintSpace>\n</Page>\n"
 
 
@@ -81,11 +90,11 @@ def _place(box: Box) -> str:
     )
 
 
-def _block(name: str, block: Block, look: str) -> Iterator[str]:
+def _block(name: str, block: Block, names: Sequence[str]) -> Iterator[str]:
     yield f'<TextBlock ID="{name}" {_place(block.box)}>\n'
     whole = _broken_words(block.lines)
     for number, line in enumerate(block.lines, 1):
-        yield _line(f"{name}L{number}", line, look, whole.get(number - 2, ""), whole.get(number - 1, ""))
+        yield _line(f"{name}L{number}", line, names, whole.get(number - 2, ""), whole.get(number - 1, ""))
     yield "</TextBlock>\n"
 
 
@@ -107,13 +116,12 @@ def _broken_words(lines: tuple[Line, ...]) -> dict[int, str]:
     return whole
 
 
-def _line(name: str, line: Line, look: str, first: str, last: str) -> str:
+def _line(name: str, line: Line, names: Sequence[str], first: str, last: str) -> str:
     """`first` is the whole of a word that this line goes on with; `last`, of one that goes on in the next."""
     style = line.words[0].style
     end = len(line.words) - 1
-    parts = [
-        f'<TextLine ID="{name}" {_place(line.box)} BASELINE="{round(line.baseline * UNITS)}" STYLEREFS="{look}{style}">'
-    ]
+    stands = f'{_place(line.box)} BASELINE="{round(line.baseline * UNITS)}"'
+    parts = [f'<TextLine ID="{name}" {stands} STYLEREFS="{names[style]}">']
     level: tuple[float, float] | None = None
     upright = ""
     for number, word in enumerate(line.words):
@@ -124,7 +132,7 @@ def _line(name: str, line: Line, look: str, first: str, last: str) -> str:
             upright = f'VPOS="{round(top * UNITS)}" HEIGHT="{round((bottom - top) * UNITS)}"'
         if not text.isalnum():
             text = text.translate(ESCAPES)
-        more = "" if own == style else f' STYLEREFS="{look}{own}"'
+        more = "" if own == style else f' STYLEREFS="{names[own]}"'
         if number == end and last:
             text = text[:-1]
         if number == 0 and first:
@@ -147,10 +155,12 @@ def _half(number: int, whole: str) -> str:
 
 
 def join(parts: list[IO[bytes]]) -> IO[bytes]:
-    """Each part is a valid document of its own; together they differ in nothing but their styles and pages."""
+    """Each part is a valid document of its own; together they differ in nothing but their styles and pages. The whole
+    is what one reader of all pages would have written."""
     whole: IO[bytes] = tempfile.SpooledTemporaryFile(PART_IN_MEMORY_BYTES)  # noqa: SIM115
     heads = [part.read(STYLES_MAX_BYTES).partition(BETWEEN.encode())[0] for part in parts]
-    whole.write(HEAD.encode() + b"".join(head[len(HEAD.encode()) :] for head in heads) + BETWEEN.encode())
+    styles = dict.fromkeys(style for head in heads for style in head[len(HEAD.encode()) :].splitlines(True))
+    whole.write(HEAD.encode() + b"".join(styles) + BETWEEN.encode())
     for part, head in zip(parts, heads, strict=True):
         begin = len(head) + len(BETWEEN)
         rest = part.seek(0, os.SEEK_END) - len(FOOT) - begin

@@ -24,6 +24,8 @@ START_SECONDS = 60.0
 PATIENCE_SECONDS = 10.0
 MESSAGE_MAX_BYTES = 65_536
 OUT_OF_TIME = (signal.SIGALRM, signal.SIGXCPU)
+# Nothing that a document can do ends its child by these: the kernel was short of memory, or somebody had a reason.
+FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class Jail:
@@ -184,6 +186,9 @@ def _judged(answer: Answer, status: int) -> IO[bytes]:
     answer.close()
     if refusal is not None:
         raise refusal
-    if os.WIFSIGNALED(status) and os.WTERMSIG(status) in OUT_OF_TIME:
+    ended_by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
+    if ended_by in OUT_OF_TIME:
         raise ReadingTooCostlyError("reading it takes more time than it may")
+    if ended_by in FROM_OUTSIDE:
+        raise JailUnavailableError("its reader was ended from outside")
     raise ReaderCrashedError("its reader crashed, or needed more memory than it may")

@@ -1,0 +1,51 @@
+"""Conversions of a fault test: handed in as the API does, under the shipped rules with shorter times."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from uuid import UUID
+
+import yaml
+from tests.fault.records import each_reaches, job_of
+from tests.fault.site import Site
+
+from quire.convert import ConvertDesk, create_conversion
+from quire.entrypoints.convert import input_store, mapping_list
+from quire.entrypoints.engine import Engine
+from quire.jobs import ENDED_STATES, Job
+from quire.runtime.auth import Principal
+from quire.runtime.settings import load_settings
+
+CALLER = Principal("t", "ann", "acme", "user")
+BASE_SECONDS = 0.1
+OPEN_SECONDS = 0.5
+
+
+def shorten(config_dir: Path) -> None:
+    """The shipped rules at a hundredth of their times, and a breaker that a single bad file does not move."""
+    retries = yaml.safe_load((config_dir / "retries.yaml").read_text())
+    for rule in retries["kinds"]["convert.xml"]:
+        rule |= {"base_seconds": BASE_SECONDS, "jitter_seconds": BASE_SECONDS}
+    (config_dir / "retries.yaml").write_text(yaml.safe_dump(retries))
+    throttling = yaml.safe_load((config_dir / "throttling.yaml").read_text())
+    throttling["integrations"]["gateway"]["breaker"] |= {"minimum_calls": 500, "open_seconds": OPEN_SECONDS}
+    (config_dir / "throttling.yaml").write_text(yaml.safe_dump(throttling))
+
+
+async def hand_in(site: Site, engine: Engine, pdf: bytes, mapping: str = "alto") -> UUID:
+    settings = load_settings(**site.names)
+    inputs = input_store(settings, engine.storage)
+    await inputs.ensure_ready()
+    max_bytes = settings.convert_max_file_bytes
+    desk = ConvertDesk(engine.intake, inputs, mapping_list(settings), max_bytes, engine.storage)
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield pdf
+
+    return (await create_conversion(desk, CALLER, mapping, chunks())).job_id
+
+
+async def end_of(engine: Engine, job_id: UUID) -> Job:
+    await each_reaches(engine, [job_id], lambda job: job.state in ENDED_STATES, "its end", within_seconds=60)
+    return await job_of(engine, job_id)
