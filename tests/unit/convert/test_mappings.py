@@ -11,6 +11,7 @@ from lxml import etree
 from tests.unit.convert.samples import GOLDEN, INVOICES, NAMES, mapped, sample
 
 from quire.convert.infrastructure.mappings import MAPPINGS, alto
+from quire.convert.infrastructure.mappings.sample_pdf import OBJECTS, assembled
 
 ALTO = "{http://www.loc.gov/standards/alto/ns-v4#}"
 TEI = "{http://www.tei-c.org/ns/1.0}"
@@ -76,6 +77,18 @@ def test_a_word_broken_over_two_lines_is_told_whole_in_alto() -> None:
         == second.get("SUBS_CONTENT")
         == first.get("CONTENT") + second.get("CONTENT")
     )
+
+
+def test_a_word_broken_over_three_lines_is_told_whole_in_each_of_them() -> None:
+    drawn = b"BT /F1 11 Tf 14 TL 72 700 Td (so a long donau-) Tj T* (dampf-) Tj T* (schiff) Tj ET"
+    content = b"<< /Length %d >>\nstream\n%s\nendstream" % (len(drawn), drawn)
+    root = alto.SCHEMA.check(mapped("alto", assembled((*OBJECTS[:3], content))))
+    halves = [node for node in root.iter(f"{ALTO}String") if node.get("SUBS_TYPE")]
+    assert [(node.get("CONTENT"), node.get("SUBS_TYPE"), node.get("SUBS_CONTENT")) for node in halves] == [
+        ("donau", "HypPart1", "donaudampfschiff"),
+        ("dampf", "HypPart2", "donaudampfschiff"),
+        ("schiff", "HypPart2", "donaudampfschiff"),
+    ]
 
 
 def test_running_titles_and_page_numbers_stand_apart_from_the_text_in_tei() -> None:

@@ -111,3 +111,49 @@ def test_columns_whose_lines_stand_beside_each_other_are_read_across() -> None:
 )
 def test_a_hyphen_beside_a_digit_or_a_capital_is_the_words_own(first: str, second: str, whole: str) -> None:
     assert rejoined(first, second) == whole
+
+
+# Helvetica's at this size, where they are not 5.56.
+WIDTHS = {"f": 2.78, "s": 5.0}
+
+
+def accented(before: str, accent: bytes, after: str, left: float, top: float) -> bytes:
+    """As TeX's old fonts do it: the accent first, then the letter under it."""
+    edge = left + sum(WIDTHS.get(letter, 5.56) for letter in before)
+    base = WIDTHS.get(after[0], 5.56)
+    return b" ".join(
+        [
+            shown(before, left, top),
+            b"1 0 0 1 %g %g Tm (%s) Tj" % (edge + (base - 3.33) / 2, 842 - top + 0.4, accent),
+            shown(after, edge, top),
+        ]
+    )
+
+
+def test_an_accent_drawn_over_its_letter_is_part_of_it() -> None:
+    page = page_of(
+        accented("f", rb"\310", "ur alle", 100, 100), accented("sp", rb"\310", "ater an", 100, 112),
+        accented("", rb"\302", "et e", 100, 124),
+    )  # fmt: skip
+    assert texts(page) == ["für alle | später an | ét e"]
+
+
+def test_an_accent_over_nothing_stays_what_it_is() -> None:
+    assert texts(page_of(shown("run `make` or x", 100, 100))) == ["run `make` or x"]
+
+
+def test_a_letter_set_lower_stays_in_its_word_and_an_index_does_not() -> None:
+    lowered = b"1 0 0 1 106 740 Tm (E) Tj 1 0 0 1 112 742 Tm (X is) Tj"
+    page = page_of(shown("T", 100, 100), lowered)
+    assert texts(page) == ["TEX is"]
+    word = page.blocks[0].lines[0].words[0]
+    assert word.bottom == pytest.approx(100 + 2.07 + 2, abs=0.1)
+    index = b"/F1 6 Tf 1 0 0 1 106.2 740 Tm (E) Tj"
+    assert texts(page_of(shown("T", 100, 100), index)) == ["T E"]
+
+
+def test_dots_that_lead_to_a_page_begin_a_word_of_their_own() -> None:
+    page = page_of(shown("1.2 Some title................ 12 and so on...", 100, 100))
+    assert [word.text for word in page.blocks[0].lines[0].words] == [
+        "1.2", "Some", "title", "................", "12", "and", "so", "on...",
+    ]  # fmt: skip

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from lxml import etree
-from tests.unit.convert.samples import INVOICES, NAMES, SAMPLES, mapped
+from tests.unit.convert.samples import NAMES, READ_BY_EYE, SAMPLES, mapped
 
 ALTO = "{http://www.loc.gov/standards/alto/ns-v4#}"
 POINTS = 72 / 1200
@@ -22,7 +22,7 @@ NOWHERE = (0.0, 0.0, 0.0, 0.0)
 Placed = tuple[str, tuple[float, float, float, float]]
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in INVOICES])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in READ_BY_EYE])
 def test_alto_has_popplers_words_in_popplers_order_at_popplers_places(name: str) -> None:
     path = SAMPLES / f"{name}.pdf"
     ours, theirs = alto_pages(path), poppler_pages(path)
@@ -34,29 +34,28 @@ def test_alto_has_popplers_words_in_popplers_order_at_popplers_places(name: str)
     assert near >= SAME_WORDS * len(pairs)
 
 
-def test_alto_has_popplers_words_at_popplers_places_in_tables_too() -> None:
-    """In another order: poppler takes forms and tables apart. What their pictures read is held against ours below."""
+@pytest.mark.parametrize("name", READ_BY_EYE)
+def test_alto_has_popplers_words_at_popplers_places_in_tables_and_columns_too(name: str) -> None:
+    """In another order: poppler takes forms, tables and columns apart. What their pictures read is held against ours
+    below."""
     found = words = 0
-    for name in INVOICES:
-        path = SAMPLES / f"{name}.pdf"
-        for ours, theirs in zip(alto_pages(path), poppler_pages(path), strict=True):
-            words += len(theirs)
-            found += sum(taken(word, ours) for word in theirs)
-    assert words > 900
-    assert found >= SAME_WORDS * words
+    path = SAMPLES / f"{name}.pdf"
+    for ours, theirs in zip(alto_pages(path), poppler_pages(path), strict=True):
+        words += len(theirs)
+        found += sum(taken(word, ours) for word in theirs)
+    assert found >= SAME_WORDS * words > 0
 
 
-def test_invoices_are_read_in_the_order_in_which_their_pictures_read() -> None:
-    """Written down from the pictures alone, with the words in the order of the alphabet for their spelling."""
+@pytest.mark.parametrize("name", READ_BY_EYE)
+def test_invoices_and_columns_are_read_in_the_order_in_which_their_pictures_read(name: str) -> None:
+    """How each came to be is told beside the samples."""
     agreed = words = 0
-    for name in INVOICES:
-        pages = (ORDERS / f"{name}.txt").read_text(encoding="utf-8").split("\f")
-        for page, ours in zip(pages, alto_pages(SAMPLES / f"{name}.pdf"), strict=True):
-            seen = [(plain(word), NOWHERE) for word in page.split()]
-            words += len(seen)
-            agreed += len(aligned(seen, ours))
-    assert words > 900
-    assert agreed >= SAME_WORDS * words
+    pages = (ORDERS / f"{name}.txt").read_text(encoding="utf-8").split("\f")
+    for page, ours in zip(pages, alto_pages(SAMPLES / f"{name}.pdf"), strict=True):
+        seen = [(plain(word), NOWHERE) for word in page.split()]
+        words += len(seen)
+        agreed += len(aligned(seen, ours))
+    assert agreed >= SAME_WORDS * words > 0
 
 
 def taken(word: Placed, words: list[Placed]) -> bool:
@@ -87,7 +86,7 @@ def plain(text: str) -> str:
 
 def poppler_pages(path: Path) -> list[list[Placed]]:
     done = subprocess.run(
-        ["pdftotext", "-bbox-layout", path, "-"], capture_output=True, check=True, timeout=120
+        ["pdftotext", "-cropbox", "-bbox-layout", path, "-"], capture_output=True, check=True, timeout=120
     )
     # What poppler writes is not always XML.
     clean = re.sub(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]", b"", done.stdout)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from quire.reading.domain.layout import blocks_of
+from quire.reading.domain.layout import blocks_of, whole_lines
 from quire.reading.domain.page import Block, Box, Line, Word, around
 from quire.reading.domain.reading_order import in_reading_order
 from quire.reading.domain.side_table import Rule
@@ -200,3 +200,63 @@ def test_a_page_drawn_to_cost_time_is_put_in_order_in_little(
     ordered = in_reading_order(blocks, lambda: rules)
     assert time.process_time() - began < 1
     assert sum(len(one.lines) for one in ordered) == sum(len(one.lines) for one in blocks)
+
+
+def column(word: str, left: float, baselines: range) -> list[tuple[str, float, float]]:
+    return [(f"{word} {n} goes on with its text", left, n) for n in baselines]
+
+
+def test_a_stripe_that_is_empty_in_both_columns_by_chance_ends_neither() -> None:
+    upper, lower = column("left", 50, range(100, 184, 12)), column("left", 50, range(230, 290, 12))
+    right = [*column("right", 300, range(100, 196, 12)), *column("right", 300, range(218, 290, 12))]
+    drawn = [*upper, ("A heading here", 60, 206), *lower, *right, ("7", 260, 330)]
+    assert read(*drawn) == [text for text, _, _ in drawn]
+
+
+def test_rows_of_long_texts_that_begin_level_are_a_table() -> None:
+    title = ("A title that runs over the whole page, from its left to its right end", 50, 60)
+    rows = [
+        (column("left", 50, range(top, top + 36, 12)), column("right", 300, range(top, top + 48, 12)))
+        for top in (100, 170, 240)
+    ]
+    drawn = [title, *(line for left, right in rows for line in [*left, *right])]
+    assert read(*drawn) == [text for text, _, _ in drawn]
+
+
+def test_a_table_within_a_column_of_text_is_read_with_its_column() -> None:
+    left = column("left", 50, range(100, 196, 12))
+    cells = [
+        ("ours", 300, 100), ("4.0", 380, 100), ("8.1", 440, 100),
+        ("theirs", 300, 112), ("7.5", 380, 112), ("9.9", 440, 112),
+    ]  # fmt: skip
+    right = column("right", 300, range(136, 232, 12))
+    assert read(*left, *cells, *right) == [text for text, _, _ in [*left, *cells, *right]]
+
+
+def test_a_running_title_in_two_pieces_is_read_before_the_columns_under_it() -> None:
+    left, right = column("left", 50, range(100, 196, 12)), column("right", 300, range(100, 196, 12))
+    title, number = ("The name of the paper", 50, 60), ("17", 450, 60)
+    assert read(title, *left, number, *right) == [text for text, _, _ in [title, number, *left, *right]]
+
+
+def test_a_line_that_an_exponent_took_apart_is_one() -> None:
+    mark = line("2", 100, 96)
+    mark = mark._replace(box=mark.box._replace(top=90, bottom=97))
+    before, after = line("our method", 50, 100), line("we call so", 108, 100)
+    (whole,) = whole_lines([before, mark, after])
+    assert (whole.text, whole.baseline) == ("our method 2 we call so", 100)
+    assert len(whole_lines([before, line("cell", 130, 100), line("below it", 50, 112)])) == 3
+
+
+def test_a_row_of_texts_beside_a_single_number_is_read_text_by_text_though_their_lines_are_level() -> None:
+    title = ("A title that runs over the whole page, from its left to its right end", 50, 60)
+    row = [
+        ("9", 50, 100),
+        ("Users of an installed copy", 80, 100),
+        ("cannot save what they set", 80, 112),
+        ("for themselves, nor load it", 80, 124),
+        ("They are to have a", 300, 100),
+        ("place of their own, and", 300, 112),
+        ("not one for all of them", 300, 124),
+    ]
+    assert read(title, *row) == [text for text, _, _ in [title, *row]]

@@ -13,6 +13,9 @@ LINE_GAP = 0.75
 SIZE_CHANGE = 0.2
 SAME_BASELINE = 0.3
 INDENT = 3.0
+# What begins nearer to the end of a line, and shares so much of its height, is of that line.
+TIGHT_GAP = 0.5
+SAME_STRIPE = 0.5
 # In points.
 HANGING = 0.5
 
@@ -52,6 +55,33 @@ class LineDraft:
             box = Box(words[0][1], top, words[-1][3], bottom)
             self.lines.append(Line(tuple(words), box, self._baseline, is_hyphenated))
             self._words = []
+
+
+def whole_lines(lines: Iterable[Line]) -> list[Line]:
+    """Lines in the order of the file, those put together that an exponent, an index or a note's mark took apart."""
+    whole: list[Line] = []
+    for line in lines:
+        if whole and _is_right_after(whole[-1].box, line.box) and not whole[-1].is_hyphenated:
+            whole[-1] = _put_together(whole[-1], line)
+        else:
+            whole.append(line)
+    return whole
+
+
+def _is_right_after(before: Box, after: Box) -> bool:
+    gap = after[0] - before[2]
+    height, other = before[3] - before[1], after[3] - after[1]
+    lower, higher = (height, other) if height < other else (other, height)
+    if not -TIGHT_GAP * lower < gap < TIGHT_GAP * higher:
+        return False
+    return min(before[3], after[3]) - max(before[1], after[1]) > SAME_STRIPE * lower
+
+
+def _put_together(one: Line, other: Line) -> Line:
+    box, beside = one.box, other.box
+    edges = Box(box.left, min(box.top, beside.top), beside.right, max(box.bottom, beside.bottom))
+    baseline = one.baseline if box.height >= beside.height else other.baseline
+    return Line((*one.words, *other.words), edges, baseline, other.is_hyphenated)
 
 
 def blocks_of(lines: Iterable[Line]) -> list[Block]:

@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 from quire.reading.domain.page import Block, Line, around
+from quire.reading.domain.page_columns import GUTTER, are_columns, whole_columns, without_edges
 from quire.reading.domain.piece import Piece, piece_of, separated
 from quire.reading.domain.side_table import Rule, parted
 from quire.reading.domain.text_box import SAME_ROW, is_text, whole_boxes
 
-# A gutter narrower than this, in points, is the space between words.
-GUTTER = 8.0
 BLOCKS_MAX = 4_000
 DEPTH_MAX = 40
 # Blocks that share so many of their baselines are columns of cells; others side by side are texts.
@@ -24,6 +23,8 @@ HEADED_MAX = 3
 ROW_CELLS = 2
 # Each is held against all others to tell columns of cells from texts; no reader's table has so many.
 CELLS_MAX = 1_000
+# So many texts side by side are no columns of cells, if one line beside them is all that the row has of another sort.
+ROW_TEXTS = 2
 
 
 def in_reading_order(blocks: Sequence[Block], rules: Callable[[], Sequence[Rule]] = tuple) -> list[Block]:
@@ -35,7 +36,8 @@ def in_reading_order(blocks: Sequence[Block], rules: Callable[[], Sequence[Rule]
     if blocks:
         pieces = [piece_of(number, block) for number, block in enumerate(whole_boxes(blocks))]
         for part in parted(pieces, rules() if _are_side_by_side(pieces) else ()):
-            _cut(part, ordered, 0)
+            for body in without_edges(part):
+                _cut(body, ordered, 0)
     return ordered
 
 
@@ -48,7 +50,7 @@ def _cut(pieces: list[Piece], ordered: list[Block], depth: int) -> None:
         ordered += [piece.block for piece in pieces]
         return
     columns = separated(pieces, low=0, high=2, gap=GUTTER)
-    is_prose = len(columns) > 1 and all(map(_is_prose, columns))
+    is_prose = len(columns) > 1 and (all(map(_is_prose, columns)) or are_columns(columns))
     parts = columns if is_prose else list(_stripes(pieces))
     if len(parts) == 1:
         ordered += _rows(pieces) if len(columns) > 1 else [piece.block for piece in pieces]
@@ -59,7 +61,7 @@ def _cut(pieces: list[Piece], ordered: list[Block], depth: int) -> None:
 
 def _stripes(pieces: list[Piece]) -> Iterator[list[Piece]]:
     """From top to bottom; but texts side by side that have a heading each go down with it, one after the other."""
-    stripes = separated(pieces, low=1, high=3, gap=0.0)
+    stripes = whole_columns(separated(pieces, low=1, high=3, gap=0.0))
     headed = False
     for above, below in pairwise([*stripes, []]):
         if headed:
@@ -93,8 +95,25 @@ def _is_prose(column: list[Piece]) -> bool:
 
 def _rows(pieces: list[Piece]) -> list[Block]:
     """Cells side by side: what stands in one row is read together, from left to right."""
+    columns = separated(pieces, low=0, high=2, gap=0.0)
+    if _is_one_row(columns):
+        return [
+            piece.block for column in columns for piece in sorted(column, key=lambda piece: piece.edges.top)
+        ]
     units = [unit for piece in pieces for unit in _units(piece, pieces)]
     return [block for row in separated(units, low=1, high=3, gap=0.0) for block in _row(row)]
+
+
+def _is_one_row(columns: list[list[Piece]]) -> bool:
+    """Texts of several lines, two of them at least, beside a number or name that stands with their first lines only."""
+    lines = [[line for piece in column for line in piece.block.lines] for column in columns]
+    texts = [column for column in lines if len(column) > 1]
+    singles = [column[0] for column in lines if len(column) == 1]
+    if len(texts) < ROW_TEXTS or not singles or not all(map(is_text, texts)):
+        return False
+    top = min(line.baseline for line in singles)
+    firsts = [*singles, *(min(column, key=lambda line: line.baseline) for column in texts)]
+    return all(abs(line.baseline - top) <= SAME_ROW * line.box.height for line in firsts)
 
 
 def _units(piece: Piece, pieces: list[Piece]) -> list[Piece]:

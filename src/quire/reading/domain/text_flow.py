@@ -11,18 +11,18 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from quire.reading.domain.page import Block, Document, Line, Page, TextStyle, rejoined
+from quire.reading.domain.page_number import RUNNING_PAGES, numbered_rows
 from quire.reading.domain.page_rows import PageRows
 
 LEADING_NUMBER = re.compile(r"^[\W\d_]+")
 # Share of the page at its head and foot in which running titles and page numbers stand.
 EDGE = 0.09
-RUNNING_PAGES = 3
 HEADING_SIZE = 1.12
 HEADING_LINES = 3
 HEADING_LENGTH = 160
 LEVELS_MAX = 4
 
-BULLET = re.compile(r"[•◦▪■●○–—‣·*]\s+(?=\S)")
+BULLET = re.compile(r"[•◦▪■●○–—‣·*▶►▸➤❖✓]\s+(?=\S)")
 NUMBER = re.compile(
     r"(\(?(?:\d{1,3}|[a-zа-яё]|[ivx]{1,5})\)|\d{1,3}(?:\.\d{1,3}){0,4}\.|\d{1,3}(?:\.\d{1,3}){1,4})\s+(?=\S)"
 )
@@ -30,6 +30,8 @@ PAGE_NUMBER = re.compile(
     r"[-–—\s]*(?:page |seite |стр\.? |sayfa )?\d{1,5}[-–—\s]*(?:(?:of|von|sur|из|/) ?\d{1,5})?|[ivxlc]{1,6}",
     re.IGNORECASE,
 )
+# An entry of a table of contents ends with dots and the number of a page.
+LED = re.compile(r"(?:\.\s?){4,}\s*\w{1,6}$")
 SENTENCE_END = re.compile(r"[.!?:;…»”\"')\]]$")
 
 
@@ -160,6 +162,8 @@ def _begins(group: list[Line], line: Line, right: float) -> bool:
         return False
     if above.is_hyphenated:
         return False
+    if LED.search(above.text):
+        return True
     ends_early = right - above.box.right > 6 * size
     if BULLET.match(text) or (NUMBER.match(text) and (ends_early or SENTENCE_END.search(above.text))):
         return True
@@ -236,7 +240,7 @@ def _running_lines(document: Document) -> dict[tuple[int, int], str]:
     seen = Counter({(place, _pattern(line)): 0 for _, line, place in edges})
     for key in {(page.number, place, _pattern(line)) for page, line, place in edges}:
         seen[key[1:]] += 1
-    return {
+    return numbered_rows(document.pages) | {
         (page.number, id(line)): place
         for page, line, place in edges
         if PAGE_NUMBER.fullmatch(line.text) or seen[(place, _pattern(line))] >= RUNNING_PAGES

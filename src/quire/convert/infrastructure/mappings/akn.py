@@ -128,7 +128,7 @@ class Writer:
 MAPPING = Mapping(
     XmlMapping(
         name="akn",
-        version="3",
+        version="4",
         description="Legal structure: parts, chapters, articles, sections, numbered paragraphs",
         schema="Akoma Ntoso 3.0 (OASIS LegalDocML 1.0)",
         namespace=NAMESPACE,

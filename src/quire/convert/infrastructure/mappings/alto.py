@@ -21,7 +21,7 @@ from quire.reading import Block, Box, Line, Page, TextStyle, rejoined
 NAMESPACE = "http://www.loc.gov/standards/alto/ns-v4#"
 LOCATION = f"{NAMESPACE} http://www.loc.gov/standards/alto/v4/alto-4-3.xsd"
 UNITS = 1200 / 72
-VERSION = "2"
+VERSION = "3"
 HEAD = f"""<?xml version="1.0" encoding="UTF-8"?>
 <alto xmlns="{NAMESPACE}" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" \
 xsi:schemaLocation="{LOCATION}" SCHEMAVERSION="4.3">
@@ -92,18 +92,34 @@ def _place(box: Box) -> str:
 
 def _block(name: str, block: Block, names: Sequence[str]) -> Iterator[str]:
     yield f'<TextBlock ID="{name}" {_place(block.box)}>\n'
-    broken = ""
+    whole = _broken_words(block.lines)
     for number, line in enumerate(block.lines, 1):
-        following = block.lines[number] if line.is_hyphenated and number < len(block.lines) else None
-        yield _line(f"{name}L{number}", line, names, broken, following)
-        broken = line.words[-1].text[:-1] if following else ""
+        yield _line(f"{name}L{number}", line, names, whole.get(number - 2, ""), whole.get(number - 1, ""))
     yield "</TextBlock>\n"
 
 
-def _line(name: str, line: Line, names: Sequence[str], broken: str, following: Line | None) -> str:
-    """`broken` is the first half of this line's first word; `following`, the line with the other half of its last."""
+def _broken_words(lines: tuple[Line, ...]) -> dict[int, str]:
+    """The words that go on in the next line, by the lines they are broken in; there may be several of these, if a line
+    is nothing but the middle of a word."""
+    whole: dict[int, str] = {}
+    begin = 0
+    while begin < len(lines) - 1:
+        end = begin + 1
+        if lines[begin].is_hyphenated:
+            word = lines[begin].words[-1].text[:-1]
+            while end < len(lines) - 1 and lines[end].is_hyphenated and len(lines[end].words) == 1:
+                word = rejoined(word, lines[end].words[0].text[:-1])
+                end += 1
+            word = rejoined(word, lines[end].words[0].text)
+            whole |= dict.fromkeys(range(begin, end), word)
+        begin = end
+    return whole
+
+
+def _line(name: str, line: Line, names: Sequence[str], first: str, last: str) -> str:
+    """`first` is the whole of a word that this line goes on with; `last`, of one that goes on in the next."""
     style = line.words[0].style
-    last = len(line.words) - 1
+    end = len(line.words) - 1
     stands = f'{_place(line.box)} BASELINE="{round(line.baseline * UNITS)}"'
     parts = [f'<TextLine ID="{name}" {stands} STYLEREFS="{names[style]}">']
     level: tuple[float, float] | None = None
@@ -117,17 +133,18 @@ def _line(name: str, line: Line, names: Sequence[str], broken: str, following: L
         if not text.isalnum():
             text = text.translate(ESCAPES)
         more = "" if own == style else f' STYLEREFS="{names[own]}"'
-        if number == 0 and broken:
-            more += _half(2, rejoined(broken, word.text))
-        if number == last and following is not None:
+        if number == end and last:
             text = text[:-1]
-            more += _half(1, rejoined(word.text[:-1], following.words[0].text))
+        if number == 0 and first:
+            more += _half(2, first)
+        elif number == end and last:
+            more += _half(1, last)
         sure = "1" if confidence == 1.0 else f"{confidence:g}"
         parts.append(
             f'<String CONTENT="{text}" HPOS="{round(left * UNITS)}" WIDTH="{round((right - left) * UNITS)}"'
             f' {upright} WC="{sure}"{more}/>'
         )
-    if following is not None:
+    if last:
         parts.append('<HYP CONTENT="-"/>')
     parts.append("</TextLine>\n")
     return "".join(parts)

@@ -126,7 +126,7 @@ def _append(element: etree._Element, text: str) -> None:
 MAPPING = Mapping(
     XmlMapping(
         name="tei",
-        version="3",
+        version="4",
         description="Headings, paragraphs, lists and page breaks, without the paper's own lines",
         schema="TEI P5 4.3.0",
         namespace=NAMESPACE,

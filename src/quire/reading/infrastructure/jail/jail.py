@@ -24,8 +24,10 @@ START_SECONDS = 60.0
 PATIENCE_SECONDS = 10.0
 MESSAGE_MAX_BYTES = 65_536
 OUT_OF_TIME = (signal.SIGALRM, signal.SIGXCPU)
-# How PDFium, and C++ as a whole, ends where it asked for memory and got none.
+# How PDFium, and C++ as a whole, ends where it asked for memory and got none; and how the system's loader does, when
+# that happens to a function called for the first time. Our own child never ends by that number.
 OUT_OF_MEMORY = signal.SIGABRT
+LOADER_FAILED = 127
 # Nothing that a document can do ends its child by these: the kernel was short of memory, or somebody had a reason.
 FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -191,7 +193,7 @@ def _judged(answer: Answer, status: int) -> IO[bytes]:
     ended_by = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
     if ended_by in OUT_OF_TIME:
         raise ReadingTooCostlyError("reading it takes more time than it may")
-    if ended_by == OUT_OF_MEMORY:
+    if ended_by == OUT_OF_MEMORY or os.waitstatus_to_exitcode(status) == LOADER_FAILED:
         raise ReadingTooCostlyError("reading it takes more memory than it may")
     if ended_by in FROM_OUTSIDE:
         raise JailUnavailableError("its reader was ended from outside")

@@ -12,14 +12,19 @@ NAME_MAX_BYTES = 256
 ITALIC_FLAG = 1 << 6
 BOLD_FLAG = 1 << 18
 SUBSET = re.compile(r"^[A-Z]{6}\+")
-# TeX's families say it in their own way.
-BOLD = re.compile(r"bold|black|heavy|semibold|demi|^(CM|SF|EC|LA|T2)(B|CSS?BX|TTB|SSBX)", re.IGNORECASE)
+# TeX's families say it in their own way, and URW's Nimbus in its own: `Medi`.
+BOLD = re.compile(
+    r"bold|black|heavy|semibold|demi|-Medi(?!um)|^(CM|SF|EC|LA|T2)(B|CSS?BX|TTB|SSBX)", re.IGNORECASE
+)
 ITALIC = re.compile(r"italic|oblique|slanted|^(CM|SF|EC|LA)(TI|SL|ITT|BXTI)", re.IGNORECASE)
 STYLE_PART = re.compile(r"[-,](?=[A-Z])|(?<=[a-z])MT$|PS(?=MT)")
 
 
-# Ascender and descender of the fonts that no file needs to bring, from their published metrics.
-STANDARD = {"Helvetica": (0.718, -0.207), "Times": (0.683, -0.217), "Courier": (0.629, -0.157)}
+# Ascender and descender of the fonts that no file needs to bring, from their published metrics; the same under the
+# names that Windows gives to fonts of the same widths.
+HELVETICA, TIMES, COURIER = (0.718, -0.207), (0.683, -0.217), (0.629, -0.157)
+STANDARD = {"Helvetica": HELVETICA, "Times": TIMES, "Courier": COURIER,
+            "Arial": HELVETICA, "TimesNewRoman": TIMES, "CourierNew": COURIER}  # fmt: skip
 
 
 class Font(NamedTuple):
@@ -44,7 +49,7 @@ def font_of(handle: int | None) -> Font:
     family = STYLE_PART.split(name)[0]
     is_bold = bool(BOLD.search(name)) or bool(flags & BOLD_FLAG)
     is_italic = bool(ITALIC.search(name)) or bool(flags & ITALIC_FLAG)
-    extent = None if library.font_is_embedded(handle) == 1 else STANDARD.get(family)
+    extent = None if library.font_is_embedded(handle) == 1 else STANDARD.get(family.replace(" ", ""))
     return Font(family, is_bold, is_italic, *(extent or _extent(handle)))
 
 

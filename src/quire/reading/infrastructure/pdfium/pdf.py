@@ -17,7 +17,7 @@ from quire.reading.domain.errors import (
     PdfTooManyPagesError,
     ReadingTooCostlyError,
 )
-from quire.reading.domain.layout import blocks_of
+from quire.reading.domain.layout import blocks_of, whole_lines
 from quire.reading.domain.page import Document, Page
 from quire.reading.domain.reading_order import in_reading_order
 from quire.reading.infrastructure.pdfium.library import start_library
@@ -137,7 +137,9 @@ def _read(page: Any, number: int, book: StyleBook) -> Page:
         return Page(number, view.width, view.height, view.rotation, ())
     try:
         reader = TextPage(_handle(text), view, book)
-        blocks = in_reading_order(blocks_of(reader.lines()), partial(rules_of, _handle(page), view))
+        blocks = in_reading_order(
+            blocks_of(whole_lines(reader.lines())), partial(rules_of, _handle(page), view)
+        )
         blocks += blocks_of(reader.turned)
     finally:
         raw.FPDFText_ClosePage(text)

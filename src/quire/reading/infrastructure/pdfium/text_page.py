@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 import pypdfium2_raw as raw
@@ -13,6 +13,7 @@ import pypdfium2_raw as raw
 from quire.reading.domain.layout import COLUMN_GAP, LineDraft
 from quire.reading.domain.page import Box, Line, TextStyle, Word, around
 from quire.reading.infrastructure.pdfium import library
+from quire.reading.infrastructure.pdfium.accents import ACCENT, Letters
 from quire.reading.infrastructure.pdfium.font import UNKNOWN, Font, font_of
 from quire.reading.infrastructure.pdfium.view import OFF_PAGE, View
 
@@ -21,10 +22,15 @@ BROKEN = "\ufffe"
 ROW = re.compile(r"[^\s](?:[^\r\n]*[^\s])?")
 WORD = re.compile(r"\S+")
 TOKEN = re.compile(rf"([^\s{BROKEN}\x02]+)([{BROKEN}\x02]*)")
+# Dots that lead from a title to the number of its page begin a word of their own.
+LEADER = "....."
+LED_TOKEN = re.compile(rf"((?:[^\s{BROKEN}\x02.]|\.(?!\.{{4}}))+|\.[^\s{BROKEN}\x02]*)([{BROKEN}\x02]*)")
 # Of the text's size: less is kerning, more is a space.
 WORD_GAP = 0.12
 # Raised or lowered by more than this: an exponent, an index, the mark of a note.
 RAISED = 0.15
+# A letter of the same size that is raised or lowered by less is but set off.
+LOWERED = 0.3
 LIGATURES = str.maketrans({"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl",
                            "\ufb05": "st", "\ufb06": "st"})  # fmt: skip
 LIGATURE = re.compile("[\ufb00-\ufb06]")
@@ -81,7 +87,11 @@ class TextPage:
     def lines(self) -> list[Line]:
         """A gap wider than text has makes two lines of one, as columns and cells need."""
         text, index = self._text()
-        is_simple = index is None and ODD.search(text) is None
+        if ACCENT.search(text):
+            text, index = Letters(self._handle, text, index).with_accents()
+        is_led = LEADER in text
+        is_simple = index is None and not is_led and ODD.search(text) is None
+        tokens = LED_TOKEN if is_led else TOKEN
         draft = LineDraft()
         for row in ROW.finditer(text):
             start, end = row.span()
@@ -90,7 +100,7 @@ class TextPage:
             elif self._is_turned(start if index is None else index(start)):
                 self._add_turned(text, start, end, index)
             else:
-                self._add_any(draft, text, start, end, index)
+                self._add_any(draft, tokens.finditer(text, start, end), index)
             draft.end()
         return draft.lines
 
@@ -145,9 +155,9 @@ class TextPage:
         draft.add_level(words, self._baseline)
 
     def _add_any(
-        self, draft: LineDraft, text: str, start: int, end: int, index: Callable[[int], int] | None
+        self, draft: LineDraft, tokens: Iterator[re.Match[str]], index: Callable[[int], int] | None
     ) -> None:
-        for token in TOKEN.finditer(text, start, end):
+        for token in tokens:
             first, after = token.span(1)
             broken = token.end() > after
             for word, baseline in self._words(first, after, token[1], broken, index):
@@ -164,36 +174,57 @@ class TextPage:
         if owner != self._object:
             self._look_at(owner, first)
         whole = first == last or owner == library.text_object(self._handle, last)
-        runs = [(first, last, text)] if whole else self._parted(first, text)
-        for begin, until, piece in runs:
+        runs = [(first, last, text, 0.0)] if whole else self._parted(_places(start, end, index), text)
+        for begin, until, piece, drop in runs:
             is_last = until == last
             word, baseline = self._word(begin, until, piece, broken and is_last)
             if word is not None:
-                yield word, baseline
+                yield word if not drop else word._replace(bottom=word.bottom + drop), baseline
 
-    def _parted(self, start: int, text: str) -> Iterator[tuple[int, int, str]]:
+    def _parted(self, places: Sequence[int], text: str) -> Iterator[tuple[int, int, str, float]]:
         """A word in pieces, as kerning makes them: PDFium overlooks spaces between such, and a piece of another
-        style set tight beside it is a word still."""
-        for begin, end in pairwise([0, *self._cuts(start, len(text)), len(text)]):
+        style set tight beside it is a word still. With each, how far it reaches below where it begins."""
+        cuts, drops = self._cuts(places)
+        for (begin, end), drop in zip(pairwise([0, *cuts, len(text)]), drops, strict=True):
             if begin:
-                self._look_at(library.text_object(self._handle, start + begin), start + begin)
-            yield start + begin, start + end - 1, text[begin:end]
+                self._look_at(library.text_object(self._handle, places[begin]), places[begin])
+            yield places[begin], places[end - 1], text[begin:end], drop
 
-    def _cuts(self, start: int, length: int) -> list[int]:
+    def _cuts(self, places: Sequence[int]) -> tuple[list[int], list[float]]:
         handle, rect, to_rect, loose_box = self._handle, self._rect, self._to_rect, library.loose_box
         x, y, to_x, to_y, char_origin = self._x, self._y, self._to_x, self._to_y, library.char_origin
         gap, rise = WORD_GAP * self._size, RAISED * self._size
-        loose_box(handle, start, to_rect)
-        char_origin(handle, start, to_x, to_y)
-        edge, level, cuts = rect.right, y.value, []
-        for place in range(1, length):
-            char_origin(handle, start + place, to_x, to_y)
-            if x.value - edge > gap or not -rise < y.value - level < rise:
-                cuts.append(place)
+        loose_box(handle, places[0], to_rect)
+        char_origin(handle, places[0], to_x, to_y)
+        edge, level, cuts, drops = rect.right, y.value, [], [0.0]
+        begun = level
+        for number, place in enumerate(places[1:], 1):
+            char_origin(handle, place, to_x, to_y)
+            step = y.value - level
+            is_raised = not -rise < step < rise
+            is_lowered = is_raised and self._is_lowered(places[number - 1], place, step)
+            if x.value - edge > gap or (is_raised and not is_lowered):
+                cuts.append(number)
+                drops.append(0.0)
+                begun = y.value
+            elif is_lowered:
+                drops[-1] = max(drops[-1], begun - y.value)
             level = y.value
-            loose_box(handle, start + place, to_rect)
+            loose_box(handle, place, to_rect)
             edge = rect.right
-        return cuts
+        return cuts, drops
+
+    def _is_lowered(self, before: int, place: int, step: float) -> bool:
+        """A letter as large as the one before it, set a little lower or higher, as in TeX's name: no exponent."""
+        return abs(step) < LOWERED * self._size and self._size_at(before) == self._size_at(place)
+
+    def _size_at(self, character: int) -> float:
+        owner = library.text_object(self._handle, character)
+        if not owner:
+            return 0.0
+        library.object_matrix(owner, self._to_matrix)
+        library.object_size(owner, self._to_real)
+        return round(abs(self._real.value) * math.hypot(self._matrix.c, self._matrix.d), 1)
 
     def _text(self) -> tuple[str, Callable[[int], int] | None]:
         """The text, and how to find its characters where they are not simply in the same place."""
@@ -272,6 +303,10 @@ class TextPage:
             corners += [self._view.seen(left, bottom), self._view.seen(right, top)]
         across, down = [x for x, _ in corners], [y for _, y in corners]
         return min(across), min(down), max(across), max(down)
+
+
+def _places(start: int, end: int, index: Callable[[int], int] | None) -> Sequence[int]:
+    return range(start, end) if index is None else [index(place) for place in range(start, end)]
 
 
 def _cleaned(text: str) -> tuple[str, float]:
