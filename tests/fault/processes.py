@@ -171,7 +171,9 @@ def _processes() -> Iterator[tuple[int, list[str]]]:
 
 
 def kill_tree(pid: int) -> None:
-    """SIGKILL to a process and all below it, the root first so that it restarts no child."""
+    """SIGKILL to a process and all below it, the root first so that it restarts no child. It is stopped while we look,
+    for a child that it starts meanwhile would be nobody's."""
+    os.kill(pid, signal.SIGSTOP)
     for victim in (pid, *descendants(pid)):
         with contextlib.suppress(ProcessLookupError):
             os.kill(victim, signal.SIGKILL)

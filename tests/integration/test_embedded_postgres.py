@@ -114,6 +114,24 @@ async def test_a_killed_backend_costs_only_its_connections_and_a_stop_in_that_mo
     assert await ask(server.start(), "SELECT 1") == 1
 
 
+async def test_a_backend_that_does_not_see_its_postmasters_death_is_ended_before_the_next_start(
+    server: EmbeddedPostgres,
+) -> None:
+    connection = await asyncpg.connect(server.dsn)
+    backend = await connection.fetchval("SELECT pg_backend_pid()")
+    # As one does that waits for a lock of a process that was killed too.
+    os.kill(backend, signal.SIGSTOP)
+    os.kill(server.pid, signal.SIGKILL)
+    assert server.process is not None
+    server.process.wait()
+    server.start()
+    assert not Path(f"/proc/{backend}/maps").exists() or not Path(f"/proc/{backend}/maps").read_text()
+    connection.terminate()
+    again = await asyncpg.connect(server.dsn)
+    assert await again.fetchval("SELECT 1") == 1
+    await again.close()
+
+
 async def test_server_ends_with_its_killed_starter_and_the_next_start_succeeds(data_dir: Path) -> None:
     starter = subprocess.Popen(
         [sys.executable, "-c", STARTER, str(data_dir)], stdin=subprocess.PIPE, stdout=subprocess.PIPE

@@ -56,3 +56,21 @@ def has_attached_backends(shared_memory_id: int | None) -> bool:
         return False
     fields = (row.split() for row in rows)
     return any(int(field[1]) == shared_memory_id and int(field[6]) > 0 for field in fields)
+
+
+def attached_backends(shared_memory_id: int | None) -> list[int]:
+    """Those that have the segment mapped, by the kernel's word: a backend's command line names no cluster. Processes
+    that we may not look into are somebody else's."""
+    if shared_memory_id is None:
+        return []
+    entries = (entry for entry in Path("/proc").iterdir() if entry.name.isdigit())
+    return [int(entry.name) for entry in entries if _maps(entry, shared_memory_id)]
+
+
+def _maps(process: Path, shared_memory_id: int) -> bool:
+    """The number of a System V segment stands where a file's inode does."""
+    try:
+        lines = (process / "maps").read_text(errors="replace").splitlines()
+    except OSError:
+        return False
+    return any("/SYSV" in line and line.split()[4] == str(shared_memory_id) for line in lines)

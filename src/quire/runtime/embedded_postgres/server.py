@@ -25,6 +25,7 @@ from quire.runtime.embedded_postgres.cluster import (
 from quire.runtime.embedded_postgres.port import PortTakenError, choose_port
 from quire.runtime.embedded_postgres.postmaster_file import (
     CLUSTER_MARK,
+    attached_backends,
     has_attached_backends,
     is_postmaster_of,
     read_postmaster_file,
@@ -36,6 +37,8 @@ from quire.runtime.log_file import LogFile
 START_TIMEOUT_SECONDS = 120.0
 STOP_TIMEOUT_SECONDS = 30.0
 PORT_PATIENCE_SECONDS = 20.0
+# Backends see at once that their postmaster is gone, unless they wait for a lock whose holder was killed with it.
+BACKEND_ENDS = ((2.0, signal.SIGQUIT), (5.0, signal.SIGKILL))
 POLL_SECONDS = 0.02
 # What a server says while the remains of a killed one are still going away.
 _PASSING_FAILURES = ("is still in use", "already exists", "Address already in use")
@@ -207,8 +210,10 @@ class EmbeddedPostgres:
         return " | ".join(self.log.latest_lines())
 
     def _stop_orphan(self) -> None:
-        """A server whose starter was killed: stop it if it is on our cluster, wait for its backends to go."""
-        deadline = time.monotonic() + STOP_TIMEOUT_SECONDS
+        """A server whose starter was killed: stop it if it is on our cluster, and wait for its backends to go. Those
+        that a killed server left behind and that do not go are ended."""
+        began = time.monotonic()
+        ends = list(BACKEND_ENDS)
         file = read_postmaster_file(self.cluster)
         if file is None:
             self._drop_empty_pid_file()
@@ -217,10 +222,13 @@ class EmbeddedPostgres:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(file.pid, signal.SIGINT)
         while is_postmaster_of(file.pid, self.cluster) or has_attached_backends(file.shared_memory_id):
-            if time.monotonic() > deadline:
+            waited = time.monotonic() - began
+            if waited > STOP_TIMEOUT_SECONDS:
                 raise EmbeddedPostgresError(
                     f"another server (pid {file.pid}) holds {self.cluster} and does not stop"
                 )
+            if ends and waited > ends[0][0] and not is_postmaster_of(file.pid, self.cluster):
+                _send_all(attached_backends(file.shared_memory_id), ends.pop(0)[1])
             time.sleep(POLL_SECONDS)
         # Its pid may belong to a stranger by now, which would make Postgres refuse to start.
         (self.cluster / "postmaster.pid").unlink(missing_ok=True)
@@ -230,3 +238,9 @@ class EmbeddedPostgres:
         path = self.cluster / "postmaster.pid"
         if path.exists() and path.stat().st_size == 0:
             path.unlink()
+
+
+def _send_all(pids: list[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
