@@ -16,7 +16,7 @@ from quire.convert.infrastructure.mappings.akn_meta import AKN, NAMESPACE, add_m
 from quire.convert.infrastructure.mappings.mapping import Mapping, Source
 from quire.convert.infrastructure.mappings.schema import Schema
 from quire.convert.infrastructure.mappings.xml_tree import serialized
-from quire.reading import Kind, Passage, flow_of
+from quire.reading import Document, Kind, Passage, flow_of
 
 # As the naming convention of Akoma Ntoso shortens them.
 SHORT = {"article": "art", "chapter": "chp", "section": "sec", "paragraph": "para", "subparagraph": "subpara",
@@ -38,17 +38,21 @@ class Spoken:
 
 def write(source: Source) -> bytes:
     flow = [passage for passage in flow_of(source.document) if passage.kind is not Kind.RUNNING]
-    outline = outline_of(_spoken(passage) for passage in flow)
+    text = " ".join(passage.text for passage in flow[:200])
+    return written(source.document, outline_of(_spoken(passage) for passage in flow), text)
+
+
+def written(document: Document, outline: Outline, text: str) -> bytes:
+    """`text` is how the document begins."""
     headings = [text for text, stands_out in outline.preface if stands_out]
-    title = source.document.title or next(iter(headings), "")
+    title = document.title or next(iter(headings), "")
     root = AKN.root("akomaNtoso")
     kind = kind_of([title, *(headings or _short_lines(outline))])
     if kind == "act":
         work, body = _opened(root, "act", kind, "body")
     else:
         work, body = _opened(root, "doc", kind, "mainBody")
-    text = " ".join(passage.text for passage in flow[:200])
-    add_meta(work[0], source.document, work.get("name", ""), title, text)
+    add_meta(work[0], document, work.get("name", ""), title, text)
     _add_preface(work, body, outline)
     Writer().add(body, outline.provisions, "")
     if not len(body):
@@ -113,16 +117,23 @@ class Writer:
             self._paragraphs(node, "content", name, provision.paragraphs or [""])
 
     def _paragraphs(self, node: etree._Element, tag: str, name: str, paragraphs: list[str]) -> None:
-        content = AKN.add(node, tag, eId=f"{name}__{tag}")
+        content = AKN.add(node, tag, eId=self._free(f"{name}__{tag}"))
         for paragraph in paragraphs:
             AKN.add(content, "p", paragraph)
 
     def _name(self, kind: str, number: str, above: str) -> str:
-        """`art_5__para_2__point_a`; a number that comes again in one place gets a place of its own."""
+        """`art_5__para_2__point_a`."""
         bare = re.sub(r"[^\w.-]+", "", number.split()[-1] if number.split() else "").strip(".").lower() or "x"
-        name = f"{above}{SHORT.get(kind, kind)}_{bare.replace('.', '-')}"
-        self._taken[name] += 1
-        return name if self._taken[name] == 1 else f"{name}-{self._taken[name]}"
+        return self._free(f"{above}{SHORT.get(kind, kind)}_{bare.replace('.', '-')}")
+
+    def _free(self, name: str) -> str:
+        """`art_5`, then `art_5_2`: what comes again is counted, past whatever already has that name."""
+        free = name
+        while free in self._taken:
+            self._taken[name] += 1
+            free = f"{name}_{self._taken[name]}"
+        self._taken[free] = 1
+        return free
 
 
 MAPPING = Mapping(
