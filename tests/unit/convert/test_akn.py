@@ -12,38 +12,9 @@ from quire.convert.infrastructure.mappings.akn import MAPPING, Spoken, written
 from quire.convert.infrastructure.mappings.schema import parsed
 from quire.reading import Document
 
-LABELS = (
-    *(
-        "1.",
-        "2.",
-        "1",
-        "1.1",
-        "1.2",
-        "1.1.",
-        "1.1.2",
-        "1.2.2",
-        "4.7",
-        "4.7.2",
-        "(a)",
-        "a)",
-        "(b)",
-        "(1)",
-        "1)",
-    ),
-    *(
-        "(i)",
-        "(ii)",
-        "•",
-        "§ 2",
-        "Article 1.",
-        "Article 1-2.",
-        "ГЛАВА 1.",
-        "Статья 2.",
-        "MADDE 3 –",
-        "Part II",
-        "",
-    ),
-)
+LABELS = ("1.", "2.", "1", "1.1", "1.2", "1.1.", "1.1.2", "1.2.2", "4.7", "4.7.2", "(a)", "a)", "(b)", "(1)", "1)",
+          "(i)", "(ii)", "•", "§ 2", "Article 1.", "Article 1-2.", "ГЛАВА 1.", "Статья 2.", "MADDE 3 –", "Part II",
+          "")  # fmt: skip
 SAID = st.builds(
     Spoken,
     text=st.sampled_from(("Scope", "The parties agree.", "SCHEDULE", "2 The 2 parties", "")),

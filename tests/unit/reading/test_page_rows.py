@@ -24,6 +24,18 @@ def headings(*blocks: Block) -> list[str]:
     return [passage.text for passage in flow_of(document) if passage.kind is Kind.HEADING]
 
 
+def items(*blocks: Block) -> list[tuple[str, str]]:
+    document = Document((Page(1, 595, 842, 0, blocks),), STYLES)
+    return [(passage.label, passage.text) for passage in flow_of(document)]
+
+
+def test_a_number_that_hangs_in_a_column_of_its_own_begins_the_text_beside_it() -> None:
+    assert items(
+        block("1.1", 50, 299), block("The first.", 90, 300), block("1.2", 50, 319), block("The next.", 90, 320)
+    ) == [("1.1", "The first."), ("1.2", "The next.")]  # fmt: skip
+    assert items(block("1.1", 50, 280), block("Of another line.", 90, 300))[0] == ("", "1.1")
+
+
 def test_bold_text_alone_on_its_line_is_a_heading() -> None:
     assert headings(block("Scope", 50, 300, BOLD), block(PROSE, 50, 315)) == ["Scope"]
 

@@ -65,6 +65,19 @@ def test_terms_stay_with_what_explains_them() -> None:
     ]  # fmt: skip
 
 
+def test_numbers_that_hang_left_of_their_clauses_are_read_with_them() -> None:
+    assert read(
+        ("8.1", 50, 99),
+        ("8.2", 50, 115),
+        ("Changes to this agreement need the written form", 90, 100),
+        ("Should a provision be invalid, the others remain", 90, 116),
+        ("in force and are replaced by others", 90, 128),
+    ) == [
+        "8.1", "Changes to this agreement need the written form",
+        "8.2", "Should a provision be invalid, the others remain", "in force and are replaced by others",
+    ]  # fmt: skip
+
+
 def test_footnotes_keep_the_place_of_their_marks() -> None:
     assert read(
         ("One of the notes of this page", 60, 700),

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
+from quire.reading.domain.mark import BULLET, NUMBER, is_mark
 from quire.reading.domain.page import Block, Document, Line, Page, TextStyle, rejoined
 from quire.reading.domain.page_number import RUNNING_PAGES, numbered_rows
-from quire.reading.domain.page_rows import PageRows
+from quire.reading.domain.page_rows import SAME_BASELINE, PageRows
 
 LEADING_NUMBER = re.compile(r"^[\W\d_]+")
 # Share of the page at its head and foot in which running titles and page numbers stand.
@@ -21,11 +22,6 @@ HEADING_SIZE = 1.12
 HEADING_LINES = 3
 HEADING_LENGTH = 160
 LEVELS_MAX = 4
-
-BULLET = re.compile(r"[•◦▪■●○–—‣·*▶►▸➤❖✓]\s+(?=\S)")
-NUMBER = re.compile(
-    r"(\(?(?:\d{1,3}|[a-zа-яё]|[ivx]{1,5})\)|\d{1,3}(?:\.\d{1,3}){0,4}\.|\d{1,3}(?:\.\d{1,3}){1,4})\s+(?=\S)"
-)
 PAGE_NUMBER = re.compile(
     r"[-–—\s]*(?:page |seite |стр\.? |sayfa )?\d{1,5}[-–—\s]*(?:(?:of|von|sur|из|/) ?\d{1,5})?|[ivxlc]{1,6}",
     re.IGNORECASE,
@@ -70,11 +66,36 @@ def flow_of(document: Document) -> list[Passage]:
     for page in document.pages:
         passages += _at_edge(page, running)
         rows = PageRows(page, document.styles)
-        for block in page.blocks:
-            lines = tuple(line for line in block.lines if (page.number, id(line)) not in running)
-            for passage in _passages(lines, page.number, document.styles, sizes, rows):
-                _add(passages, passage)
+        for passage in _passages(
+            _groups(page, running, document.styles), page.number, document.styles, sizes, rows
+        ):
+            _add(passages, passage)
     return passages
+
+
+def _groups(
+    page: Page, running: dict[tuple[int, int], str], styles: tuple[TextStyle, ...]
+) -> Iterator[list[Line]]:
+    """The lines of each paragraph. A mark that hangs left of one, in a column of its own, is of it."""
+    mark: list[Line] = []
+    for block in page.blocks:
+        lines = tuple(line for line in block.lines if (page.number, id(line)) not in running)
+        for group in _paragraphs(lines, styles):
+            if mark and not _hangs(mark[-1], group[0]):
+                yield mark
+                mark = []
+            if len(group) == 1 and is_mark(group[0].text):
+                mark = [*mark, *group]
+            else:
+                yield [*mark, *group]
+                mark = []
+    if mark:
+        yield mark
+
+
+def _hangs(mark: Line, line: Line) -> bool:
+    apart = abs(mark.baseline - line.baseline)
+    return apart < SAME_BASELINE * line.box.height and mark.box.right <= line.box.left
 
 
 def _add(passages: list[Passage], passage: Passage) -> None:
@@ -110,9 +131,9 @@ def _joined(before: str, after: str) -> str:
 
 
 def _passages(
-    lines: tuple[Line, ...], page: int, styles: tuple[TextStyle, ...], sizes: list[float], rows: PageRows
+    groups: Iterable[list[Line]], page: int, styles: tuple[TextStyle, ...], sizes: list[float], rows: PageRows
 ) -> Iterator[Passage]:
-    for group in _paragraphs(lines, styles):
+    for group in groups:
         text = _text(group)
         if not text:
             continue
