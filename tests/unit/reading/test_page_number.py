@@ -37,6 +37,15 @@ def test_a_row_that_counts_as_the_pages_do_is_no_text_whatever_its_title() -> No
     ]
 
 
+def test_what_stands_beside_a_page_number_or_is_the_title_again_belongs_to_the_paper_of_two_pages_too() -> (
+    None
+):
+    first = [block(("Agreement", 100, 200)), block(("Initials", 100, 780)), block(("Page 1 of 2", 400, 781))]
+    second = [block(("Agreement", 100, 40)), block(("27/U", 400, 40)), block(("Text of it.", 100, 200))]
+    kinds = said(first, second)
+    assert [text for kind, text in kinds if kind is not Kind.RUNNING] == ["Agreement", "Text of it."]
+
+
 def test_rows_that_end_with_any_numbers_are_text() -> None:
     kinds = said(page(11, "One"), page(15, "Another"), page(12, "A third"))
     assert Kind.RUNNING not in [kind for kind, _ in kinds]

@@ -13,6 +13,7 @@ from quire.reading.domain.page_columns import GUTTER, are_columns, whole_columns
 from quire.reading.domain.piece import Piece, piece_of, separated
 from quire.reading.domain.side_table import Rule, parted
 from quire.reading.domain.text_box import SAME_ROW, is_text, whole_boxes
+from quire.reading.domain.twin_forms import whole_forms
 
 BLOCKS_MAX = 4_000
 DEPTH_MAX = 40
@@ -62,7 +63,7 @@ def _cut(pieces: list[Piece], ordered: list[Block], depth: int) -> None:
 
 def _stripes(pieces: list[Piece]) -> Iterator[list[Piece]]:
     """From top to bottom; but texts side by side that have a heading each go down with it, one after the other."""
-    stripes = whole_columns(separated(pieces, low=1, high=3, gap=0.0))
+    stripes = list(whole_forms(whole_columns(separated(pieces, low=1, high=3, gap=0.0))))
     headed = False
     for above, below in pairwise([*stripes, []]):
         if headed:

@@ -23,7 +23,7 @@ HEADING_LINES = 3
 HEADING_LENGTH = 160
 LEVELS_MAX = 4
 PAGE_NUMBER = re.compile(
-    r"[-–—\s]*(?:page |seite |стр\.? |sayfa )?\d{1,5}[-–—\s]*(?:(?:of|von|sur|из|/) ?\d{1,5})?|[ivxlc]{1,6}",
+    r"[-–—\s]*(?:page |seite |стр(?:\.|аница)? |sayfa )?\d{1,5}[-–—\s]*(?:(?:of|von|sur|из|/) ?\d{1,5})?|[ivxlc]{1,6}",
     re.IGNORECASE,
 )
 # An entry of a table of contents ends with dots and the number of a page.
@@ -253,7 +253,8 @@ def _is_worded(text: str) -> bool:
 
 
 def _running_lines(document: Document) -> dict[tuple[int, int], str]:
-    """Lines at the edge that come again on other pages, but for their numbers, or are a number alone."""
+    """Lines at the edge that come again on other pages, but for their numbers, or are a number alone, or the title
+    over another page than the first; and what stands beside them."""
     edges: list[tuple[Page, Line, str]] = []
     for page in document.pages:
         for block in page.blocks:
@@ -261,11 +262,28 @@ def _running_lines(document: Document) -> dict[tuple[int, int], str]:
     seen = Counter({(place, _pattern(line)): 0 for _, line, place in edges})
     for key in {(page.number, place, _pattern(line)) for page, line, place in edges}:
         seen[key[1:]] += 1
+    title = _title(document)
+    running = [
+        (page, line)
+        for page, line, place in edges
+        if PAGE_NUMBER.fullmatch(line.text)
+        or seen[(place, _pattern(line))] >= RUNNING_PAGES
+        or (line.text == title and page.number > 1)
+    ]
+    levels = {(page.number, round(line.baseline)) for page, line in running}
+    beside = {(number, level + step) for number, level in levels for step in (-2, -1, 0, 1, 2)}
     return numbered_rows(document.pages) | {
         (page.number, id(line)): place
         for page, line, place in edges
-        if PAGE_NUMBER.fullmatch(line.text) or seen[(place, _pattern(line))] >= RUNNING_PAGES
+        if (page.number, round(line.baseline)) in beside
     }
+
+
+def _title(document: Document) -> str:
+    """The largest line of the first page."""
+    lines = [line for page in document.pages[:1] for block in page.blocks for line in block.lines]
+    largest = max(lines, key=lambda line: line.box.height, default=None)
+    return largest.text if largest else ""
 
 
 def _edge(page: Page, block: Block, line: Line) -> str:
