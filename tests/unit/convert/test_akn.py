@@ -17,9 +17,9 @@ LABELS = ("1.", "2.", "1", "1.1", "1.2", "1.1.", "1.1.2", "1.2.2", "4.7", "4.7.2
           "")  # fmt: skip
 SAID = st.builds(
     Spoken,
-    text=st.sampled_from(("Scope", "The parties agree.", "SCHEDULE", "2 The 2 parties", "")),
+    text=st.sampled_from(("Scope", "The parties agree.", "SCHEDULE", "Whereas", "2 The 2 parties", "")),
     label=st.sampled_from(LABELS),
-    is_heading=st.booleans(),
+    level=st.integers(0, 4),
     is_bold=st.booleans(),
 )
 
@@ -32,7 +32,7 @@ def test_no_outline_gives_a_name_twice_or_xml_that_the_schema_refuses(said: list
 
 def test_a_number_that_comes_again_does_not_take_the_name_of_another() -> None:
     outline = outline_of(
-        Spoken("Scope", label, True, True) for label in ("Article 1.", "Article 1.", "Article 1-2.")
+        Spoken("Scope", label, 1, True) for label in ("Article 1.", "Article 1.", "Article 1-2.")
     )
     names = _names(outline)
     assert {"art_1", "art_1_2", "art_1-2"} <= set(names)

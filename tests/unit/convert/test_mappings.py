@@ -32,6 +32,10 @@ def test_what_a_mapping_writes_is_valid_by_its_schema(mapping: str, name: str) -
         ("tei", "own-contract-en"),
         ("akn", "own-law-ru"),
         ("akn", "own-contract-en"),
+        ("tei", "own-agreement-en"),
+        ("akn", "own-agreement-en"),
+        ("tei", "own-agreement-ru"),
+        ("akn", "own-agreement-ru"),
     ],
 )
 def test_golden_files_stay_as_they_are(mapping: str, name: str) -> None:

@@ -1,5 +1,5 @@
-"""Forms side by side that ask the same, as the parties to a contract sign: `Name: …` beside `Name: …`. Each is read from
-its top to its bottom; a table has no such rows."""
+"""Forms side by side that ask the same, as the parties to a contract sign: `Name: …` beside `Name: …`. Each is read
+from its top to its bottom; a table has no such rows."""
 
 from __future__ import annotations
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from lxml import etree
 
 from quire.convert.domain.document_kind import kind_of
-from quire.convert.domain.legal_outline import Outline, Provision, outline_of
+from quire.convert.domain.legal_numbering import container_of
+from quire.convert.domain.legal_outline import Outline, Provision, Recitals, outline_of
 from quire.convert.domain.xml_mapping import XmlMapping
 from quire.convert.infrastructure.mappings.akn_meta import AKN, NAMESPACE, add_meta
 from quire.convert.infrastructure.mappings.mapping import Mapping, Source
@@ -32,7 +33,7 @@ class Spoken:
 
     text: str
     label: str
-    is_heading: bool
+    level: int
     is_bold: bool
 
 
@@ -54,6 +55,8 @@ def written(document: Document, outline: Outline, text: str) -> bytes:
         work, body = _opened(root, "doc", kind, "mainBody")
     add_meta(work[0], document, work.get("name", ""), title, text)
     _add_preface(work, body, outline)
+    if outline.recitals:
+        _add_recitals(body, outline.recitals)
     Writer().add(body, outline.provisions, "")
     if not len(body):
         _add_plain(body, work.tag.endswith("}act"))
@@ -65,7 +68,7 @@ def _short_lines(outline: Outline) -> list[str]:
 
 
 def _spoken(passage: Passage) -> Spoken:
-    return Spoken(passage.text, passage.label, passage.kind is Kind.HEADING, passage.is_bold)
+    return Spoken(passage.text, passage.label, passage.level, passage.is_bold)
 
 
 def _opened(root: etree._Element, kind: str, name: str, body: str) -> tuple[etree._Element, etree._Element]:
@@ -88,6 +91,21 @@ def _add_preface(work: etree._Element, body: etree._Element, outline: Outline) -
             AKN.add(preface, "p", text)
 
 
+def _add_recitals(body: etree._Element, recitals: Recitals) -> None:
+    preamble = AKN.root("preamble")
+    body.addprevious(preamble)
+    if not recitals.each:
+        AKN.add(preamble, "p", recitals.heading)
+        return
+    whole = AKN.add(preamble, "recitals", eId="recs")
+    AKN.add(whole, "heading", recitals.heading)
+    for place, (number, text) in enumerate(recitals.each, 1):
+        recital = AKN.add(whole, "recital", eId=f"recs__rec_{place}")
+        if number:
+            AKN.add(recital, "num", number)
+        AKN.add(recital, "p", text)
+
+
 def _add_plain(body: etree._Element, is_act: bool) -> None:
     """A text without numbers is one provision."""
     section = AKN.add(body, "section", eId="sec_1") if is_act else body
@@ -97,6 +115,7 @@ def _add_plain(body: etree._Element, is_act: bool) -> None:
 class Writer:
     def __init__(self) -> None:
         self._taken: Counter[str] = Counter()
+        self._unnumbered: Counter[tuple[str, str]] = Counter()
 
     def add(self, parent: etree._Element, provisions: list[Provision], above: str) -> None:
         for provision in provisions:
@@ -105,8 +124,14 @@ class Writer:
     def _add_one(self, parent: etree._Element, provision: Provision, above: str) -> None:
         kind = LEAVES.get(provision.kind, provision.kind)
         name = self._name(kind, provision.number, above)
+        if kind == "crossHeading":
+            AKN.add(parent, kind, provision.heading, eId=name)
+            return
         node = AKN.add(parent, kind, eId=name)
-        AKN.add(node, "num", provision.number)
+        if provision.number:
+            AKN.add(node, "num", provision.number)
+        else:
+            node.set("name", container_of(provision.heading))
         if provision.heading:
             AKN.add(node, "heading", provision.heading)
         if provision.children:
@@ -122,8 +147,11 @@ class Writer:
             AKN.add(content, "p", paragraph)
 
     def _name(self, kind: str, number: str, above: str) -> str:
-        """`art_5__para_2__point_a`."""
-        bare = re.sub(r"[^\w.-]+", "", number.split()[-1] if number.split() else "").strip(".").lower() or "x"
+        """`art_5__para_2__point_a`; what has no number has its place."""
+        bare = re.sub(r"[^\w.-]+", "", number.split()[-1] if number.split() else "").strip(".").lower()
+        if not bare:
+            self._unnumbered[above, kind] += 1
+            bare = str(self._unnumbered[above, kind])
         return self._free(f"{above}{SHORT.get(kind, kind)}_{bare.replace('.', '-')}")
 
     def _free(self, name: str) -> str:
