@@ -21,6 +21,7 @@ SAID = st.builds(
     label=st.sampled_from(LABELS),
     level=st.integers(0, 4),
     is_bold=st.booleans(),
+    is_entry=st.sampled_from((False, False, True)),
 )
 
 

@@ -16,6 +16,7 @@ class Said:
     label: str = ""
     level: int = 0
     is_bold: bool = False
+    is_entry: bool = False
 
 
 @pytest.mark.parametrize(
@@ -84,6 +85,18 @@ def test_what_comes_before_the_first_number_is_the_preface() -> None:
         [Said("AGREEMENT", level=1), Said("between A and B"), Said("TERM", "1.", is_bold=True)]
     )
     assert outline.preface == [("AGREEMENT", True), ("between A and B", False)]
+
+
+def test_entries_of_a_table_of_contents_are_no_clauses() -> None:
+    outline = outline_of(
+        [
+            Said("1. Purpose ..... 1", is_entry=True),
+            Said("Purpose", "1.", level=1),
+            Said("1.1 Scope ... 2", is_entry=True),
+        ]
+    )
+    assert outline.contents == ["1. Purpose ..... 1", "1.1 Scope ... 2"]
+    assert _shape(outline.provisions) == [("1.", [])]
 
 
 def test_recitals_are_no_clauses_though_they_have_numbers() -> None:

@@ -28,6 +28,8 @@ class Said(Protocol):
     def level(self) -> int: ...
     @property
     def is_bold(self) -> bool: ...
+    @property
+    def is_entry(self) -> bool: ...
 
 
 @dataclass(slots=True)
@@ -53,9 +55,11 @@ class Recitals:
 
 @dataclass(slots=True)
 class Outline:
-    """`preface` is what stands before the first provision; its headings are marked."""
+    """`preface` is what stands before the first provision; its headings are marked. `contents` are the entries of a
+    table of contents, wherever it stands."""
 
     preface: list[tuple[str, bool]] = field(default_factory=list)
+    contents: list[str] = field(default_factory=list)
     recitals: Recitals | None = None
     provisions: list[Provision] = field(default_factory=list)
 
@@ -77,6 +81,12 @@ class _Draft:
 
     def add(self, said: Said) -> None:
         whole = f"{said.label} {said.text}".strip()
+        if said.is_entry:
+            self.outline.contents.append(whole)
+        else:
+            self._add_text(said, whole)
+
+    def _add_text(self, said: Said, whole: str) -> None:
         stands_out = bool(said.level) or said.is_bold or _is_capital(said.text)
         begun = beginning_of(whole, stands_out=stands_out)
         recitals = self.outline.recitals

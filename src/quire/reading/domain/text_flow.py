@@ -28,6 +28,8 @@ PAGE_NUMBER = re.compile(
 )
 # An entry of a table of contents ends with dots and the number of a page.
 LED = re.compile(r"(?:\.\s?){4,}\s*\w{1,6}$")
+# And so does one without dots.
+ENTRY_END = re.compile(r"\w\s+(?:\d{1,4}|[ivxlc]{1,6})$")
 SENTENCE_END = re.compile(r"[.!?:;…»”\"')\]]$")
 
 
@@ -35,6 +37,8 @@ class Kind(StrEnum):
     HEADING = "heading"
     PARAGRAPH = "paragraph"
     ITEM = "item"
+    ENTRY = "entry"
+    """Of a table of contents, with its number and page."""
     RUNNING = "running"
 
 
@@ -70,7 +74,27 @@ def flow_of(document: Document) -> list[Passage]:
             _groups(page, running, document.styles), page.number, document.styles, sizes, rows
         ):
             _add(passages, passage)
-    return passages
+    return _with_entries(passages)
+
+
+def _with_entries(passages: list[Passage]) -> list[Passage]:
+    """Entries of the upper level often go without dots; they are known by those after them."""
+    entries: list[Passage] = []
+    in_contents = False
+    for passage in reversed(passages):
+        if passage.kind is not Kind.RUNNING:
+            in_contents = passage.kind is Kind.ENTRY or (in_contents and _ends_as_entry(passage))
+        is_new = in_contents and passage.kind in (Kind.PARAGRAPH, Kind.ITEM, Kind.HEADING)
+        entries.append(_entry(passage) if is_new else passage)
+    return entries[::-1]
+
+
+def _ends_as_entry(passage: Passage) -> bool:
+    return len(passage.text) <= HEADING_LENGTH and ENTRY_END.search(passage.text) is not None
+
+
+def _entry(passage: Passage) -> Passage:
+    return Passage(Kind.ENTRY, f"{passage.label} {passage.text}".strip(), passage.page)
 
 
 def _groups(
@@ -136,6 +160,9 @@ def _passages(
     for group in groups:
         text = _text(group)
         if not text:
+            continue
+        if LED.search(text):
+            yield Passage(Kind.ENTRY, text, page)
             continue
         level = _heading_level(group, text, styles, sizes, rows)
         is_bold = all(styles[word.style].is_bold for line in group for word in line.words)

@@ -35,6 +35,7 @@ class Spoken:
     label: str
     level: int
     is_bold: bool
+    is_entry: bool = False
 
 
 def write(source: Source) -> bytes:
@@ -57,7 +58,10 @@ def written(document: Document, outline: Outline, text: str) -> bytes:
     _add_preface(work, body, outline)
     if outline.recitals:
         _add_recitals(body, outline.recitals)
-    Writer().add(body, outline.provisions, "")
+    writer = Writer()
+    writer.add(body, outline.provisions, "")
+    for entry in work.iter("{*}tocItem"):
+        entry.set("href", f"#{writer.named.get(_entry_number(entry.text or ''), '')}")
     if not len(body):
         _add_plain(body, work.tag.endswith("}act"))
     return serialized(root)
@@ -68,7 +72,7 @@ def _short_lines(outline: Outline) -> list[str]:
 
 
 def _spoken(passage: Passage) -> Spoken:
-    return Spoken(passage.text, passage.label, passage.level, passage.is_bold)
+    return Spoken(passage.text, passage.label, passage.level, passage.is_bold, passage.kind is Kind.ENTRY)
 
 
 def _opened(root: etree._Element, kind: str, name: str, body: str) -> tuple[etree._Element, etree._Element]:
@@ -78,7 +82,7 @@ def _opened(root: etree._Element, kind: str, name: str, body: str) -> tuple[etre
 
 
 def _add_preface(work: etree._Element, body: etree._Element, outline: Outline) -> None:
-    if not outline.preface:
+    if not outline.preface and not outline.contents:
         return
     preface = AKN.root("preface")
     body.addprevious(preface)
@@ -89,6 +93,20 @@ def _add_preface(work: etree._Element, body: etree._Element, outline: Outline) -
             titled = True
         else:
             AKN.add(preface, "p", text)
+    if outline.contents:
+        contents = AKN.add(preface, "toc", eId="toc")
+        for text in outline.contents:
+            AKN.add(contents, "tocItem", text, level=str(_depth(text)), href="#")
+
+
+def _depth(entry: str) -> int:
+    """By its number: `4.9.1` is of the third level."""
+    return _entry_number(entry).count(".") + 1
+
+
+def _entry_number(entry: str) -> str:
+    found = re.match(r"\d+(?:\.\d+)*", entry)
+    return found[0] if found else ""
 
 
 def _add_recitals(body: etree._Element, recitals: Recitals) -> None:
@@ -115,6 +133,8 @@ def _add_plain(body: etree._Element, is_act: bool) -> None:
 class Writer:
     def __init__(self) -> None:
         self._taken: Counter[str] = Counter()
+        self.named: dict[str, str] = {}
+        """The first of each number, for those who point to it."""
         self._unnumbered: Counter[tuple[str, str]] = Counter()
 
     def add(self, parent: etree._Element, provisions: list[Provision], above: str) -> None:
@@ -130,6 +150,7 @@ class Writer:
         node = AKN.add(parent, kind, eId=name)
         if provision.number:
             AKN.add(node, "num", provision.number)
+            self.named.setdefault(provision.number.strip("."), name)
         else:
             node.set("name", container_of(provision.heading))
         if provision.heading:
