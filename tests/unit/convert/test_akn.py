@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from quire.convert.domain.legal_outline import Outline, outline_of
 from quire.convert.infrastructure.mappings.akn import MAPPING, Spoken, written
+from quire.convert.infrastructure.mappings.akn_meta import NAMESPACE
 from quire.convert.infrastructure.mappings.schema import parsed
 from quire.reading import Document
 
@@ -38,6 +39,14 @@ def test_a_number_that_comes_again_does_not_take_the_name_of_another() -> None:
     names = _names(outline)
     assert {"art_1", "art_1_2", "art_1-2"} <= set(names)
     assert set(names.values()) == {1}
+
+
+def test_the_file_and_its_main_part_are_named_alike() -> None:
+    root = parsed(written(Document((), (), title="Lease"), Outline(), ""))
+    (file,) = root.iter(f"{{{NAMESPACE}}}FRBRManifestation")
+    this, whole = (node.get("value", "") for node in file[:2])
+    assert whole.endswith(".xml")
+    assert this == whole.removesuffix(".xml") + "/!main.xml"
 
 
 def _names(outline: Outline) -> Counter[str]:
