@@ -12,6 +12,8 @@ NUMBERS = (
 )
 BULLET = re.compile(rf"{BULLETS}\s+(?=\S)")
 NUMBER = re.compile(rf"(?:{NUMBERS})\s+(?=\S)")
+# Of a clause, or of a key figure: `7.4`.
+DECIMAL = re.compile(r"\d{1,3}(?:\.\d{1,3}){1,4}")
 ALONE = re.compile(rf"{BULLETS}|{NUMBERS}")
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
-from quire.reading.domain.mark import BULLET, NUMBER, is_mark
+from quire.reading.domain.mark import BULLET, DECIMAL, NUMBER, is_mark
 from quire.reading.domain.page import Block, Document, Line, Page, TextStyle, rejoined
 from quire.reading.domain.page_number import RUNNING_PAGES, numbered_rows
 from quire.reading.domain.page_rows import SAME_BASELINE, PageRows
@@ -21,6 +21,8 @@ EDGE = 0.09
 HEADING_SIZE = 1.12
 HEADING_LINES = 3
 HEADING_LENGTH = 160
+# A heading that ends with a stop is shorter.
+SENTENCE_WORDS = 8
 LEVELS_MAX = 4
 PAGE_NUMBER = re.compile(
     r"[-–—\s]*(?:page |seite |стр(?:\.|аница)? |sayfa )?\d{1,5}[-–—\s]*(?:(?:of|von|sur|из|/) ?\d{1,5})?|[ivxlc]{1,6}",
@@ -118,8 +120,7 @@ def _groups(
 
 
 def _hangs(mark: Line, line: Line) -> bool:
-    apart = abs(mark.baseline - line.baseline)
-    return apart < SAME_BASELINE * line.box.height and mark.box.right <= line.box.left
+    return _is_level(mark, line) and mark.box.right <= line.box.left
 
 
 def _add(passages: list[Passage], passage: Passage) -> None:
@@ -169,7 +170,7 @@ def _passages(
         if level:
             yield Passage(Kind.HEADING, text, page, level, is_bold=is_bold)
             continue
-        mark = BULLET.match(text) or NUMBER.match(text)
+        mark = _mark_of(group, text)
         is_open = not SENTENCE_END.search(text)
         if mark:
             yield Passage(
@@ -182,6 +183,20 @@ def _passages(
             )
         else:
             yield Passage(Kind.PARAGRAPH, text, page, is_open=is_open, is_bold=is_bold)
+
+
+def _mark_of(lines: list[Line], text: str) -> re.Match[str] | None:
+    """A decimal before a unit or another number, or with more cells in its row, is a figure."""
+    mark = BULLET.match(text) or NUMBER.match(text)
+    if mark is None or not DECIMAL.fullmatch(mark.group().strip()):
+        return mark
+    in_row = sum(_is_level(lines[0], line) for line in lines)
+    is_cell = in_row > (2 if is_mark(lines[0].text) else 1)
+    return None if is_cell or not any(map(str.isalpha, text[mark.end() :])) else mark
+
+
+def _is_level(one: Line, other: Line) -> bool:
+    return abs(one.baseline - other.baseline) < SAME_BASELINE * other.box.height
 
 
 def _paragraphs(lines: tuple[Line, ...], styles: tuple[TextStyle, ...]) -> Iterator[list[Line]]:
@@ -265,12 +280,18 @@ def _level_by_look(lines: list[Line], text: str, styles: tuple[TextStyle, ...], 
     looks = [styles[word.style] for line in lines for word in line.words]
     size = max(look.size for look in looks)
     body = sizes[-1]
-    if size >= HEADING_SIZE * body:
-        return next((level for level, known in enumerate(sizes, 1) if size >= 0.95 * known), len(sizes))
     is_bold = all(look.is_bold for look in looks)
+    if size >= HEADING_SIZE * body:
+        level = next((level for level, known in enumerate(sizes, 1) if size >= 0.95 * known), len(sizes))
+        return level if level == 1 or is_bold or not _is_sentence(text) else 0
     if is_bold and size >= 0.95 * body and _is_worded(text) and not text.endswith((".", ",", ";", ":")):
         return len(sizes)
     return 0
+
+
+def _is_sentence(text: str) -> bool:
+    """As a summary or a quotation in large letters is."""
+    return text.endswith((".", "!", "?")) and len(text.split()) >= SENTENCE_WORDS
 
 
 def _is_worded(text: str) -> bool:
