@@ -46,6 +46,18 @@ def test_what_stands_beside_a_page_number_or_is_the_title_again_belongs_to_the_p
     assert [text for kind, text in kinds if kind is not Kind.RUNNING] == ["Agreement", "Text of it."]
 
 
+def test_sentences_under_each_other_that_end_with_their_lines_are_one_each() -> None:
+    items = ("Replace the power supply.", "Add a second probe there.", "Publish all the values.")
+    drawn = block(*((text, 100, 300 + 12 * n) for n, text in enumerate(items)))
+    assert [text for _, text in said([drawn])] == list(items)
+    prose = block(
+        ("Replace the power supply. Add", 100, 300),
+        ("a second probe there.", 100, 312),
+        ("Publish.", 100, 324),
+    )
+    assert len(said([prose])) == 1
+
+
 def test_rows_that_end_with_any_numbers_are_text() -> None:
     kinds = said(page(11, "One"), page(15, "Another"), page(12, "A third"))
     assert Kind.RUNNING not in [kind for kind, _ in kinds]

@@ -23,6 +23,8 @@ HEADING_LINES = 3
 HEADING_LENGTH = 160
 # A heading that ends with a stop is shorter.
 SENTENCE_WORDS = 8
+# Prose does not end a sentence with each of so many lines.
+SENTENCES_MIN = 3
 LEVELS_MAX = 4
 PAGE_NUMBER = re.compile(
     r"[-–—\s]*(?:page |seite |стр(?:\.|аница)? |sayfa )?\d{1,5}[-–—\s]*(?:(?:of|von|sur|из|/) ?\d{1,5})?|[ivxlc]{1,6}",
@@ -203,13 +205,22 @@ def _paragraphs(lines: tuple[Line, ...], styles: tuple[TextStyle, ...]) -> Itera
     """A new one begins after a line that ends early, at an indent, at every mark of a list, where the look changes."""
     group: list[Line] = []
     right = max((line.box.right for line in lines), default=0.0)
+    are_sentences = len(lines) >= SENTENCES_MIN and all(map(_is_whole, lines))
     for line in lines:
-        if group and (_look(group[-1], styles) != _look(line, styles) or _begins(group, line, right)):
+        if group and (
+            are_sentences or _look(group[-1], styles) != _look(line, styles) or _begins(group, line, right)
+        ):
             yield group
             group = []
         group.append(line)
     if group:
         yield group
+
+
+def _is_whole(line: Line) -> bool:
+    """A sentence from its beginning to its end; several under each other are items whose marks are no letters."""
+    text = line.text
+    return text[:1].isupper() and text.endswith((".", "!", "?", ";")) and " " in text
 
 
 def _look(line: Line, styles: tuple[TextStyle, ...]) -> tuple[float, bool]:
