@@ -11,13 +11,11 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from quire.reading.domain.mark import BULLET, DECIMAL, NUMBER, is_mark
-from quire.reading.domain.page import Block, Document, Line, Page, TextStyle, rejoined
-from quire.reading.domain.page_number import RUNNING_PAGES, numbered_rows
+from quire.reading.domain.page import Document, Line, Page, TextStyle, rejoined
 from quire.reading.domain.page_rows import SAME_BASELINE, PageRows
+from quire.reading.domain.running_lines import running_lines
 
 LEADING_NUMBER = re.compile(r"^[\W\d_]+")
-# Share of the page at its head and foot in which running titles and page numbers stand.
-EDGE = 0.09
 HEADING_SIZE = 1.12
 HEADING_LINES = 3
 HEADING_LENGTH = 160
@@ -26,12 +24,9 @@ SENTENCE_WORDS = 8
 # Prose does not end a sentence with each of so many lines.
 SENTENCES_MIN = 3
 LEVELS_MAX = 4
-PAGE_NUMBER = re.compile(
-    r"[-–—\s]*(?:page |seite |стр(?:\.|аница)? |sayfa )?\d{1,5}[-–—\s]*(?:(?:of|von|sur|из|/) ?\d{1,5})?|[ivxlc]{1,6}",
-    re.IGNORECASE,
-)
 # An entry of a table of contents ends with dots and the number of a page.
 LED = re.compile(r"(?:\.\s?){4,}\s*\w{1,6}$")
+LED_LENGTH = 40
 # And so does one without dots.
 ENTRY_END = re.compile(r"\w\s+(?:\d{1,4}|[ivxlc]{1,6})$")
 SENTENCE_END = re.compile(r"[.!?:;…»”\"')\]]$")
@@ -68,7 +63,7 @@ class Passage:
 
 
 def flow_of(document: Document) -> list[Passage]:
-    running = _running_lines(document)
+    running = running_lines(document)
     sizes = _heading_sizes(document)
     passages: list[Passage] = []
     for page in document.pages:
@@ -91,6 +86,11 @@ def _with_entries(passages: list[Passage]) -> list[Passage]:
         is_new = in_contents and passage.kind in (Kind.PARAGRAPH, Kind.ITEM, Kind.HEADING)
         entries.append(_entry(passage) if is_new else passage)
     return entries[::-1]
+
+
+def _is_led(text: str) -> bool:
+    """Only its end is looked at: whoever fills pages with dots pays for no more."""
+    return LED.search(text, max(0, len(text) - LED_LENGTH)) is not None
 
 
 def _ends_as_entry(passage: Passage) -> bool:
@@ -164,7 +164,7 @@ def _passages(
         text = _text(group)
         if not text:
             continue
-        if LED.search(text):
+        if _is_led(text):
             yield Passage(Kind.ENTRY, text, page)
             continue
         level = _heading_level(group, text, styles, sizes, rows)
@@ -236,7 +236,7 @@ def _begins(group: list[Line], line: Line, right: float) -> bool:
         return False
     if above.is_hyphenated:
         return False
-    if LED.search(above.text):
+    if _is_led(above.text):
         return True
     ends_early = right - above.box.right > 6 * size
     if BULLET.match(text) or (NUMBER.match(text) and (ends_early or SENTENCE_END.search(above.text))):
@@ -309,52 +309,6 @@ def _is_worded(text: str) -> bool:
     """After its number a heading is words; `(Net): 7.00` and `F20260023` are not."""
     after = LEADING_NUMBER.sub("", text).replace(" ", "")
     return 2 * sum(map(str.isalpha, after)) >= len(after) > 0
-
-
-def _running_lines(document: Document) -> dict[tuple[int, int], str]:
-    """Lines at the edge that come again on other pages, but for their numbers, or are a number alone, or the title
-    over another page than the first; and what stands beside them."""
-    edges: list[tuple[Page, Line, str]] = []
-    for page in document.pages:
-        for block in page.blocks:
-            edges += [(page, line, place) for line in block.lines if (place := _edge(page, block, line))]
-    seen = Counter({(place, _pattern(line)): 0 for _, line, place in edges})
-    for key in {(page.number, place, _pattern(line)) for page, line, place in edges}:
-        seen[key[1:]] += 1
-    title = _title(document)
-    running = [
-        (page, line)
-        for page, line, place in edges
-        if PAGE_NUMBER.fullmatch(line.text)
-        or seen[(place, _pattern(line))] >= RUNNING_PAGES
-        or (line.text == title and page.number > 1)
-    ]
-    levels = {(page.number, round(line.baseline)) for page, line in running}
-    beside = {(number, level + step) for number, level in levels for step in (-2, -1, 0, 1, 2)}
-    return numbered_rows(document.pages) | {
-        (page.number, id(line)): place
-        for page, line, place in edges
-        if (page.number, round(line.baseline)) in beside
-    }
-
-
-def _title(document: Document) -> str:
-    """The largest line of the first page."""
-    lines = [line for page in document.pages[:1] for block in page.blocks for line in block.lines]
-    largest = max(lines, key=lambda line: line.box.height, default=None)
-    return largest.text if largest else ""
-
-
-def _edge(page: Page, block: Block, line: Line) -> str:
-    if len(block.lines) > HEADING_LINES:
-        return ""
-    if line.box.bottom < EDGE * page.height:
-        return "top"
-    return "bottom" if line.box.top > (1 - EDGE) * page.height else ""
-
-
-def _pattern(line: Line) -> str:
-    return re.sub(r"\d+|\b[ivxlc]+\b", "#", line.text)
 
 
 def _at_edge(page: Page, running: dict[tuple[int, int], str]) -> Iterator[Passage]:
