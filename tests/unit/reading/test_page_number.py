@@ -58,6 +58,14 @@ def test_sentences_under_each_other_that_end_with_their_lines_are_one_each() -> 
     assert len(said([prose])) == 1
 
 
+def test_a_stamp_across_several_pages_is_no_text() -> None:
+    box = Box(110, 240, 480, 530)
+    stamp = Block((Line((Word("DRAFT", *box, 0),), box, 530, is_hyphenated=False),), box)
+    clause = block(("2.1", 70, 300)), stamp, block(("The fee is due.", 110, 300))
+    kinds = said(list(clause), [stamp, block(("More of it.", 100, 200))])
+    assert [text for kind, text in kinds if kind is not Kind.RUNNING] == ["The fee is due.", "More of it."]
+
+
 def test_rows_that_end_with_any_numbers_are_text() -> None:
     kinds = said(page(11, "One"), page(15, "Another"), page(12, "A third"))
     assert Kind.RUNNING not in [kind for kind, _ in kinds]

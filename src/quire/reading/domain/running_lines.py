@@ -15,6 +15,9 @@ from quire.reading.domain.page_number import RUNNING_PAGES, SAME_ROW, numbered_r
 EDGE = 0.09
 # A block of more lines is a text.
 LINES_MAX = 3
+# In shares of the page, as letters set askew have it.
+STAMP_HEIGHT = 0.15
+STAMPED_PAGES = 2
 PAGE_NUMBER = re.compile(
     r"[-–—\s]*(?:page |seite |стр(?:\.|аница)? |sayfa )?\d{1,5}[-–—\s]*(?:(?:of|von|sur|из|/) ?\d{1,5})?|[ivxlc]{1,6}",
     re.IGNORECASE,
@@ -35,7 +38,8 @@ class Edge(NamedTuple):
 
 
 def running_lines(document: Document) -> dict[tuple[int, int], str]:
-    """The place of each, `top` or `bottom`, by its page and identity."""
+    """The place of each, `top`, `bottom` or, of stamps, `over`, by its page and identity."""
+    stamps = _stamps(document)
     edges = [
         Edge(page.number, line, place)
         for page in document.pages
@@ -44,13 +48,19 @@ def running_lines(document: Document) -> dict[tuple[int, int], str]:
         if (place := _place(page, block, line))
     ]
     levels: defaultdict[int, list[float]] = defaultdict(list)
-    for edge in _known(edges, _title(document)):
+    for edge in _known(edges, _title(document, stamps)):
         levels[edge.page].append(edge.line.baseline)
     for each in levels.values():
         each.sort()
-    return numbered_rows(document.pages) | {
-        (edge.page, id(edge.line)): edge.place for edge in edges if _is_level(edge.line, levels[edge.page])
-    }
+    return (
+        stamps
+        | numbered_rows(document.pages)
+        | {
+            (edge.page, id(edge.line)): edge.place
+            for edge in edges
+            if _is_level(edge.line, levels[edge.page])
+        }
+    )
 
 
 def _known(edges: list[Edge], title: str) -> list[Edge]:
@@ -66,9 +76,32 @@ def _known(edges: list[Edge], title: str) -> list[Edge]:
     ]
 
 
-def _title(document: Document) -> str:
+def _stamps(document: Document) -> dict[tuple[int, int], str]:
+    """`DRAFT` in huge letters across the text, at the same place of several pages."""
+    large = [
+        (page.number, line)
+        for page in document.pages
+        for block in page.blocks
+        for line in block.lines
+        if line.box.height >= STAMP_HEIGHT * page.height
+    ]
+    seen = Counter((line.text, tuple(map(round, line.box))) for _, line in large)
+    return {
+        (page, id(line)): "over"
+        for page, line in large
+        if seen[line.text, tuple(map(round, line.box))] >= STAMPED_PAGES
+    }
+
+
+def _title(document: Document, stamps: dict[tuple[int, int], str]) -> str:
     """The largest line of the first page."""
-    lines = [line for page in document.pages[:1] for block in page.blocks for line in block.lines]
+    lines = [
+        line
+        for page in document.pages[:1]
+        for block in page.blocks
+        for line in block.lines
+        if (page.number, id(line)) not in stamps
+    ]
     largest = max(lines, key=lambda line: line.box.height, default=None)
     return largest.text if largest else ""
 

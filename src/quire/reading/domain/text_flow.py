@@ -49,7 +49,7 @@ class Turn(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Passage:
     """`page` is where it begins, and `turns` where in its text others begin. `level` counts headings from 1; `label` is
-    an item's own mark, not in its text. `place` of a running one is `top` or `bottom`."""
+    an item's own mark, not in its text. `place` of a running one is `top`, `bottom` or `over`."""
 
     kind: Kind
     text: str
@@ -64,7 +64,7 @@ class Passage:
 
 def flow_of(document: Document) -> list[Passage]:
     running = running_lines(document)
-    sizes = _heading_sizes(document)
+    sizes = _heading_sizes(document, running)
     passages: list[Passage] = []
     for page in document.pages:
         passages += _at_edge(page, running)
@@ -258,13 +258,14 @@ def _text(lines: Iterable[Line]) -> str:
     return text.strip()
 
 
-def _heading_sizes(document: Document) -> list[float]:
+def _heading_sizes(document: Document, running: dict[tuple[int, int], str]) -> list[float]:
     """Sizes above that of the running text, the largest first; the running text's own comes last."""
     weights: Counter[float] = Counter()
     for page in document.pages:
         for block in page.blocks:
             for line in block.lines:
-                weights[document.styles[line.words[0].style].size] += len(line.text)
+                if running.get((page.number, id(line))) != "over":
+                    weights[document.styles[line.words[0].style].size] += len(line.text)
     if not weights:
         return [0.0]
     body = weights.most_common(1)[0][0]

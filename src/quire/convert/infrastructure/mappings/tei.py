@@ -15,6 +15,7 @@ from quire.reading import Document, Kind, Passage, flow_of
 NAMESPACE = "http://www.tei-c.org/ns/1.0"
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 TEI = Tree(NAMESPACE)
+FORMS = {"top": "header", "bottom": "footer"}
 # What each is called as a list.
 LISTS = {Kind.ITEM: "", Kind.ENTRY: "contents"}
 
@@ -84,7 +85,7 @@ class Writer:
                 place,
                 "fw",
                 passage.text,
-                type="header" if passage.place == "top" else "footer",
+                type=FORMS.get(passage.place, "stamp"),
                 place=passage.place,
             )
         elif passage.kind in LISTS:
