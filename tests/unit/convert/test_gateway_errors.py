@@ -8,6 +8,7 @@ from quire.convert.domain.gateway_code import checked_code, code_in
 from quire.convert.domain.gateway_errors import (
     CHECK_GATEWAY,
     LONGEST_PAUSE_SECONDS,
+    REPORT_GATEWAY,
     SEND_ANOTHER,
     refusal_of,
 )
@@ -47,6 +48,12 @@ def test_a_refused_file_is_to_be_replaced_and_a_refused_caller_to_be_mended() ->
     assert {refusal_of(status, "").remedy for status in (400, 406, 413, 415, 422)} == {SEND_ANOTHER}
     assert {refusal_of(status, "").remedy for status in (401, 403, 404, 405)} == {CHECK_GATEWAY}
     assert {refusal_of(status, "").remedy for status in (302, 408, 429, 503)} == {""}
+
+
+def test_xml_that_the_gateway_wrote_wrongly_is_not_blamed_on_the_file() -> None:
+    told = refusal_of(422, "Duplicate key-sequence", gateway_code="RESULT_NOT_VALID")
+    assert (told.code, told.remedy) == ("GW_4XX", REPORT_GATEWAY)
+    assert "mended file" not in told.remedy
 
 
 def test_only_a_short_identifier_in_capitals_passes_as_a_gateways_code() -> None:

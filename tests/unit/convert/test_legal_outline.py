@@ -14,8 +14,9 @@ from quire.convert.domain.legal_outline import Provision, outline_of
 class Said:
     text: str
     label: str = ""
-    is_heading: bool = False
+    level: int = 0
     is_bold: bool = False
+    is_entry: bool = False
 
 
 @pytest.mark.parametrize(
@@ -68,7 +69,7 @@ def test_letters_stand_inside_digits_and_digits_inside_letters() -> None:
 
 
 def test_a_chapters_name_may_stand_under_its_number() -> None:
-    outline = outline_of([Said("ГЛАВА II", is_heading=True), Said("ПОРЯДОК ОТЧЁТНОСТИ", is_heading=True)])
+    outline = outline_of([Said("ГЛАВА II", level=1), Said("ПОРЯДОК ОТЧЁТНОСТИ", level=1)])
     assert [(one.number, one.heading) for one in outline.provisions] == [("ГЛАВА II", "ПОРЯДОК ОТЧЁТНОСТИ")]
 
 
@@ -81,9 +82,58 @@ def test_an_inserted_paragraph_of_a_law_stands_beside_the_one_it_follows() -> No
 
 def test_what_comes_before_the_first_number_is_the_preface() -> None:
     outline = outline_of(
-        [Said("AGREEMENT", is_heading=True), Said("between A and B"), Said("TERM", "1.", is_bold=True)]
+        [Said("AGREEMENT", level=1), Said("between A and B"), Said("TERM", "1.", is_bold=True)]
     )
     assert outline.preface == [("AGREEMENT", True), ("between A and B", False)]
+
+
+def test_entries_of_a_table_of_contents_are_no_clauses() -> None:
+    outline = outline_of(
+        [
+            Said("1. Purpose ..... 1", is_entry=True),
+            Said("Purpose", "1.", level=1),
+            Said("1.1 Scope ... 2", is_entry=True),
+        ]
+    )
+    assert outline.contents == ["1. Purpose ..... 1", "1.1 Scope ... 2"]
+    assert _shape(outline.provisions) == [("1.", [])]
+
+
+def test_recitals_are_no_clauses_though_they_have_numbers() -> None:
+    outline = outline_of(
+        [Said("ДОГОВОР", level=1), Said("Преамбула", level=2), Said("Заказчик имеет посты.", "1."),
+         Said("Предмет", "1.", level=2), Said("Исполнитель оказывает услуги.", "1.1")]
+    )  # fmt: skip
+    assert outline.recitals is not None
+    assert outline.recitals.each == [("1.", "Заказчик имеет посты.")]
+    assert _shape(outline.provisions) == [("1.", [("1.1", [])])]
+
+
+def test_a_heading_without_a_number_ends_the_clauses_before_it() -> None:
+    outline = outline_of(
+        [Said("FINAL", "8.", level=3), Said("The law applies.", "8.1"), Said("Signatures", level=3),
+         Said("ACME", level=4), Said("Name:"),
+         Said("Schedule 1 Stations", level=2), Said("Times count.", "1."), Said("MORE", "9.", level=3)]
+    )  # fmt: skip
+    assert [(one.number, one.heading, one.paragraphs) for one in outline.provisions] == [
+        ("8.", "FINAL", []), ("", "Signatures", ["ACME", "Name:"]), ("", "Schedule 1 Stations", []),
+    ]  # fmt: skip
+    assert _shape(outline.provisions)[-1] == ("", [("1.", []), ("9.", [])])
+
+
+def test_a_heading_between_two_clauses_of_one_section_stands_in_it() -> None:
+    outline = outline_of(
+        [
+            Said("FEES", "1.", level=3),
+            Said("The fee is due.", "1.1"),
+            Said("Payment", level=3),
+            Said("By card.", "1.2"),
+        ]
+    )
+    (fees,) = outline.provisions
+    assert [(one.kind, one.number) for one in fees.children] == [
+        ("paragraph", "1.1"), ("crossHeading", ""), ("paragraph", "1.2"),
+    ]  # fmt: skip
 
 
 def _marked(text: str) -> Said:

@@ -14,6 +14,7 @@ from quire.convert.infrastructure.mappings import MAPPINGS, alto
 from quire.convert.infrastructure.mappings.sample_pdf import OBJECTS, assembled
 
 ALTO = "{http://www.loc.gov/standards/alto/ns-v4#}"
+AKN = "{http://docs.oasis-open.org/legaldocml/ns/akn/3.0}"
 TEI = "{http://www.tei-c.org/ns/1.0}"
 SCHEMAS = files("quire.convert.infrastructure.mappings") / "schemas"
 
@@ -32,6 +33,10 @@ def test_what_a_mapping_writes_is_valid_by_its_schema(mapping: str, name: str) -
         ("tei", "own-contract-en"),
         ("akn", "own-law-ru"),
         ("akn", "own-contract-en"),
+        ("tei", "own-agreement-en"),
+        ("akn", "own-agreement-en"),
+        ("tei", "own-agreement-ru"),
+        ("akn", "own-agreement-ru"),
     ],
 )
 def test_golden_files_stay_as_they_are(mapping: str, name: str) -> None:
@@ -99,6 +104,31 @@ def test_running_titles_and_page_numbers_stand_apart_from_the_text_in_tei() -> N
     assert any("ГЛАВА" in line for line in apart)
     assert not apart.intersection(text)
     assert len(list(root.iter(f"{TEI}pb"))) == 8
+
+
+def test_a_table_of_contents_is_a_list_and_no_part_of_the_law() -> None:
+    tei = MAPPINGS["tei"].schema.check(mapped("tei", sample("fhs")))
+    (contents,) = [node for node in tei.iter(f"{TEI}list") if node.get("type") == "contents"]
+    entries = [node.text for node in contents.iter(f"{TEI}item")]
+    assert len(entries) == 160
+    assert entries[1].startswith("1.1. Purpose ..")
+    law = etree.fromstring(mapped("akn", sample("fhs")))
+    assert [node.text for node in law.iter(f"{AKN}tocItem")] == entries
+    pointed = {node.get("href", "").strip("#") for node in law.iter(f"{AKN}tocItem")} - {""}
+    assert len(pointed) > 50
+    assert pointed <= {node.get("eId") for node in law.iter()}
+    assert not [node for node in law.iter(f"{AKN}p", f"{AKN}heading") if "....." in (node.text or "")]
+
+
+def test_running_titles_are_no_part_of_the_law() -> None:
+    tei = etree.fromstring(mapped("tei", sample("debian-faq-ru")))
+    titles = {node.text for node in tei.iter(f"{TEI}fw")}
+    assert "3.2. BUT WHAT ABOUT KNOPPIX, LINUX …" in titles
+    law = etree.fromstring(mapped("akn", sample("debian-faq-ru")))
+    assert not titles & {
+        f"{node.findtext(f'{AKN}num')} {node.findtext(f'{AKN}heading')}" for node in law.iter()
+    }
+    assert not titles & {node.text for node in law.iter(f"{AKN}p", f"{AKN}heading")}
 
 
 def test_a_page_that_begins_within_a_paragraph_begins_there_in_tei() -> None:

@@ -8,6 +8,7 @@ from tests.unit.convert.samples import SAMPLES, mapped
 
 from quire.convert.domain.xml_mapping import ResultInvalidError
 from quire.convert.infrastructure.mappings.alto import SCHEMA
+from quire.convert.infrastructure.mappings.schema import REASON_LENGTH
 
 
 @pytest.mark.parametrize(
@@ -29,6 +30,14 @@ def test_what_the_schema_forbids_is_found_without_a_tree(right: bytes, wrong: by
         SCHEMA.check(bad)
     with pytest.raises(ResultInvalidError):
         SCHEMA.check_passing(bad)
+
+
+def test_a_long_reason_ends_with_a_whole_word() -> None:
+    good = mapped("alto", (SAMPLES / "own-contract-en.pdf").read_bytes())
+    with pytest.raises(ResultInvalidError) as long:
+        SCHEMA.check(good.replace(b' HPOS="', b' HPOS="' + b"word " * 90, 1))
+    assert len(long.value.detail) <= REASON_LENGTH
+    assert long.value.detail.endswith("word …")
 
 
 def test_what_is_no_xml_is_no_result_either() -> None:

@@ -37,6 +37,35 @@ def test_a_row_that_counts_as_the_pages_do_is_no_text_whatever_its_title() -> No
     ]
 
 
+def test_what_stands_beside_a_page_number_or_is_the_title_again_belongs_to_the_paper_of_two_pages_too() -> (
+    None
+):
+    first = [block(("Agreement", 100, 200)), block(("Initials", 100, 780)), block(("Page 1 of 2", 400, 781))]
+    second = [block(("Agreement", 100, 40)), block(("27/U", 400, 40)), block(("Text of it.", 100, 200))]
+    kinds = said(first, second)
+    assert [text for kind, text in kinds if kind is not Kind.RUNNING] == ["Agreement", "Text of it."]
+
+
+def test_sentences_under_each_other_that_end_with_their_lines_are_one_each() -> None:
+    items = ("Replace the power supply.", "Add a second probe there.", "Publish all the values.")
+    drawn = block(*((text, 100, 300 + 12 * n) for n, text in enumerate(items)))
+    assert [text for _, text in said([drawn])] == list(items)
+    prose = block(
+        ("Replace the power supply. Add", 100, 300),
+        ("a second probe there.", 100, 312),
+        ("Publish.", 100, 324),
+    )
+    assert len(said([prose])) == 1
+
+
+def test_a_stamp_across_several_pages_is_no_text() -> None:
+    box = Box(110, 240, 480, 530)
+    stamp = Block((Line((Word("DRAFT", *box, 0),), box, 530, is_hyphenated=False),), box)
+    clause = block(("2.1", 70, 300)), stamp, block(("The fee is due.", 110, 300))
+    kinds = said(list(clause), [stamp, block(("More of it.", 100, 200))])
+    assert [text for kind, text in kinds if kind is not Kind.RUNNING] == ["The fee is due.", "More of it."]
+
+
 def test_rows_that_end_with_any_numbers_are_text() -> None:
     kinds = said(page(11, "One"), page(15, "Another"), page(12, "A third"))
     assert Kind.RUNNING not in [kind for kind, _ in kinds]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from quire.reading import Document, Kind, flow_of
 from quire.reading.domain.page import Block, Box, Line, Page, TextStyle, Word
 
-PLAIN, BOLD, LARGE = range(3)
+PLAIN, BOLD, LARGE, QUOTE = range(4)
 STYLES = tuple(
-    TextStyle("Inter", size, is_bold, False) for size, is_bold in ((10, False), (10, True), (20, True))
+    TextStyle("Inter", size, is_bold, False)
+    for size, is_bold in ((10, False), (10, True), (20, True), (13, False))
 )
 PROSE = "so much of a sentence as a column of prose has in a line of its own"
 
@@ -22,6 +23,34 @@ def block(text: str, left: float, baseline: float, style: int = PLAIN, width: fl
 def headings(*blocks: Block) -> list[str]:
     document = Document((Page(1, 595, 842, 0, blocks),), STYLES)
     return [passage.text for passage in flow_of(document) if passage.kind is Kind.HEADING]
+
+
+def items(*blocks: Block) -> list[tuple[str, str]]:
+    document = Document((Page(1, 595, 842, 0, blocks),), STYLES)
+    return [(passage.label, passage.text) for passage in flow_of(document)]
+
+
+def test_a_number_that_hangs_in_a_column_of_its_own_begins_the_text_beside_it() -> None:
+    assert items(
+        block("1.1", 50, 299), block("The first.", 90, 300), block("1.2", 50, 319), block("The next.", 90, 320)
+    ) == [("1.1", "The first."), ("1.2", "The next.")]  # fmt: skip
+    assert items(block("1.1", 50, 280), block("Of another line.", 90, 300))[0] == ("", "1.1")
+
+
+def test_a_key_figure_is_no_number_of_an_item() -> None:
+    figures = [block("7.4 NTU", 50, 300), block("5.1 mg/l", 150, 300), block("14", 250, 300)]
+    row = Block(tuple(part.lines[0] for part in figures), Box(50, 290, 260, 300))
+    axis = Block(
+        tuple(part.lines[0] for part in (block("4.9", 50, 400), block("5.2", 90, 400))),
+        Box(50, 390, 110, 400),
+    )
+    assert items(row, axis) == [("", "7.4 NTU 5.1 mg/l 14"), ("", "4.9 5.2")]
+
+
+def test_a_sentence_in_large_letters_is_no_heading() -> None:
+    quoted = block("A dry spring makes clear water, and a hard summer for the fish.", 50, 300, QUOTE)
+    title = block("Water", 50, 100, LARGE)
+    assert headings(title, quoted, *(block(PROSE, 50, 400 + 15 * n) for n in range(9))) == ["Water"]
 
 
 def test_bold_text_alone_on_its_line_is_a_heading() -> None:

@@ -65,6 +65,40 @@ def test_terms_stay_with_what_explains_them() -> None:
     ]  # fmt: skip
 
 
+def test_numbers_that_hang_left_of_their_clauses_are_read_with_them() -> None:
+    assert read(
+        ("8.1", 50, 99),
+        ("8.2", 50, 115),
+        ("Changes to this agreement need the written form", 90, 100),
+        ("Should a provision be invalid, the others remain", 90, 116),
+        ("in force and are replaced by others", 90, 128),
+    ) == [
+        "8.1", "Changes to this agreement need the written form",
+        "8.2", "Should a provision be invalid, the others remain", "in force and are replaced by others",
+    ]  # fmt: skip
+
+
+def test_the_number_of_the_next_clause_does_not_end_the_one_above() -> None:
+    clauses = [("2.1", 50, 99), ("The fee is stated in the schedule", 75, 100), ("2.2", 50, 115),
+               ("It is payable in five days", 75, 116)]  # fmt: skip
+    blocks = blocks_of(line(*one) for one in clauses)
+    assert [[each.text for each in block.lines] for block in blocks][1] == [
+        "The fee is stated in the schedule"
+    ]
+
+
+def test_the_forms_in_which_two_parties_sign_are_read_one_after_the_other() -> None:
+    left = ("Provider", "Nordlicht GmbH", "Signature", "Name: Ingrid", "Date and place")
+    right = ("Client", "Aqua Lab B.V.", "Signature", "Name: Marieke", "Date and place")
+    rows = [(text, at, 100 + 30 * row) for row, pair in enumerate(zip(left, right, strict=True))
+            for text, at in zip(pair, (50, 300), strict=True)]  # fmt: skip
+    above, below = (
+        "Signed by the parties to this agreement on the dates below:",
+        "Each party has one copy of it.",
+    )
+    assert read((above, 50, 70), *rows, (below, 50, 300)) == [above, *left, *right, below]
+
+
 def test_footnotes_keep_the_place_of_their_marks() -> None:
     assert read(
         ("One of the notes of this page", 60, 700),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quire.convert.domain.gateway_code import answer_in_words
+from quire.convert.domain.gateway_code import answer_in_words, code_in
 from quire.kernel import QuireError
 
 GW_4XX = "GW_4XX"
@@ -19,6 +19,12 @@ SEND_ANOTHER = (
     "Send a mended file, or ask for another mapping, and discard this: the same bytes are refused again."
 )
 CHECK_GATEWAY = "Not the file's fault: check GATEWAY_URL and QUIRE_GATEWAY_TOKEN, then retry."
+# Refusals in which the file has no part.
+GATEWAY_AT_FAULT = frozenset({"RESULT_NOT_VALID"})
+REPORT_GATEWAY = (
+    "Not the file's fault: the gateway could not say it in valid XML. Report it, ask for another mapping, and discard "
+    "this: the same bytes are refused until the gateway is mended."
+)
 # A gateway that asks for more than this is not waited for longer; the next answer may say so again.
 LONGEST_PAUSE_SECONDS = 3600.0
 
@@ -47,6 +53,8 @@ class GatewayRefusedError(GatewayError):
 
     @property
     def remedy(self) -> str:
+        if code_in(self.detail) in GATEWAY_AT_FAULT:
+            return REPORT_GATEWAY
         return CHECK_GATEWAY if self.status in CALLER_AT_FAULT else SEND_ANOTHER
 
 

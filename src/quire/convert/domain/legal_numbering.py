@@ -38,6 +38,18 @@ BRACKETED = re.compile(r"(\(?(?:\d{1,3}|[a-zа-яё])\))\s*(.*)", re.DOTALL)
 ROMAN_POINT = re.compile(r"(\([ivx]{1,5}\)|[ivx]{2,5}\))\s+(.*)", re.DOTALL)
 BULLET = re.compile(r"([•◦▪■●○–—‣·*])\s+(.*)", re.DOTALL)
 
+# Headings without a number: what they are called as containers, and the words.
+UNNUMBERED = (
+    (
+        "schedule",
+        re.compile(r"(?:schedule|annex|appendix|exhibit|приложение|ek)\b.*", re.IGNORECASE | re.DOTALL),
+    ),
+    ("signatures", re.compile(r"(?:signatures?|подписи(?: сторон)?|imzalar)", re.IGNORECASE)),
+)
+RECITALS = re.compile(
+    r"(?:whereas|recitals|background|preamble|преамбула|başlangıç|dibace)[:.]?", re.IGNORECASE
+)
+
 DECIMAL_RANK, POINT_RANK, ROMAN_RANK, INDENT_RANK = 70, 90, 94, 97
 DECIMAL_KINDS = ("paragraph", "subparagraph", "clause", "subclause", "list")
 HEADING_LENGTH = 250
@@ -57,6 +69,11 @@ class Beginning:
 def beginning_of(text: str, *, stands_out: bool) -> Beginning | None:
     """`stands_out`: set as a heading is. A sentence that begins «Статья 5 настоящего закона …» begins no article."""
     return _named(text, stands_out) or _sign(text) or _decimal(text, stands_out) or _marked(text)
+
+
+def container_of(heading: str) -> str:
+    """What a part is that has a heading and no number."""
+    return next((name for name, words in UNNUMBERED if words.fullmatch(heading)), "division")
 
 
 def _named(text: str, stands_out: bool) -> Beginning | None:

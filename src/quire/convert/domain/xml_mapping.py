@@ -50,10 +50,11 @@ class CreditNoteError(InvalidInputError):
 
 
 class ResultInvalidError(InvalidInputError):
-    """The document led to XML that its own schema refuses, so it is not given out."""
+    """The mapping wrote XML that its own schema refuses, so it is not given out. A defect of the mapping, whatever the
+    document is."""
 
     code = "RESULT_NOT_VALID"
-    title = "The document cannot be expressed in this mapping"
+    title = "The gateway could not say the document in valid XML"
 
 
 class NotMultipartError(UnsupportedMediaError):

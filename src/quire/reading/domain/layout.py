@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from quire.reading.domain.mark import is_mark
 from quire.reading.domain.page import Block, Box, Line, Word
 
 # In multiples of the size of the text.
@@ -117,7 +118,8 @@ def continues(above: Line, below: Line) -> bool:
     if not SAME_BASELINE * height < step < (1 + LINE_GAP) * height:
         return False
     if abs(lower.left - upper.left) < INDENT * height:
-        return True
+        # The number of the next clause, left of where their texts stand.
+        return lower.right > upper.left or not is_mark(below.text)
     overlap = min(lower.right, upper.right) - max(lower.left, upper.left)
     return overlap > 0.5 * max(lower.right - lower.left, upper.right - upper.left) or _hangs(above, below)
 

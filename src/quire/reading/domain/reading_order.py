@@ -7,11 +7,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
+from quire.reading.domain.mark import is_mark
 from quire.reading.domain.page import Block, Line, around
 from quire.reading.domain.page_columns import GUTTER, are_columns, whole_columns, without_edges
 from quire.reading.domain.piece import Piece, piece_of, separated
 from quire.reading.domain.side_table import Rule, parted
 from quire.reading.domain.text_box import SAME_ROW, is_text, whole_boxes
+from quire.reading.domain.twin_forms import whole_forms
 
 BLOCKS_MAX = 4_000
 DEPTH_MAX = 40
@@ -61,7 +63,7 @@ def _cut(pieces: list[Piece], ordered: list[Block], depth: int) -> None:
 
 def _stripes(pieces: list[Piece]) -> Iterator[list[Piece]]:
     """From top to bottom; but texts side by side that have a heading each go down with it, one after the other."""
-    stripes = whole_columns(separated(pieces, low=1, high=3, gap=0.0))
+    stripes = list(whole_forms(whole_columns(separated(pieces, low=1, high=3, gap=0.0))))
     headed = False
     for above, below in pairwise([*stripes, []]):
         if headed:
@@ -117,11 +119,38 @@ def _is_one_row(columns: list[list[Piece]]) -> bool:
 
 
 def _units(piece: Piece, pieces: list[Piece]) -> list[Piece]:
-    """A column of cells is taken apart. A text of several lines in one cell stays whole."""
+    """A column of cells is taken apart, and clauses where their numbers stand beside them. A text of several lines in
+    one cell stays whole."""
     lines = piece.block.lines
-    if len(lines) == 1 or len(pieces) > CELLS_MAX or not _are_cells(lines, _columns_beside(piece, pieces)):
+    if len(lines) == 1 or len(pieces) > CELLS_MAX:
         return [piece]
-    return [piece_of(piece.number, Block((line,), line.box)) for line in lines]
+    if all(is_mark(line.text) for line in lines) or _are_cells(lines, _columns_beside(piece, pieces)):
+        return [_part(piece, (line,)) for line in lines]
+    marks = _marks_left_of(piece, pieces)
+    begins = [
+        place
+        for place, line in enumerate(lines)
+        if _is_near(line.baseline, marks, SAME_ROW * line.box.height)
+    ]
+    if len(begins) < ROW_TEXTS or begins[0] > 0:
+        return [piece]
+    return [_part(piece, lines[begin:end]) for begin, end in pairwise([*begins, len(lines)])]
+
+
+def _part(piece: Piece, lines: tuple[Line, ...]) -> Piece:
+    return piece_of(piece.number, Block(lines, around([line.box for line in lines])))
+
+
+def _marks_left_of(piece: Piece, pieces: list[Piece]) -> list[Line]:
+    """Numbers of clauses that hang in a column of their own."""
+    left = piece.edges.left
+    return [
+        line
+        for other in pieces
+        if other.edges.right <= left
+        for line in other.block.lines
+        if is_mark(line.text)
+    ]
 
 
 def _columns_beside(piece: Piece, pieces: list[Piece]) -> list[list[Line]]:

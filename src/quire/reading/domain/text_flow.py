@@ -10,28 +10,25 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
-from quire.reading.domain.page import Block, Document, Line, Page, TextStyle, rejoined
-from quire.reading.domain.page_number import RUNNING_PAGES, numbered_rows
-from quire.reading.domain.page_rows import PageRows
+from quire.reading.domain.mark import BULLET, DECIMAL, NUMBER, is_mark
+from quire.reading.domain.page import Document, Line, Page, TextStyle, rejoined
+from quire.reading.domain.page_rows import SAME_BASELINE, PageRows
+from quire.reading.domain.running_lines import running_lines
 
 LEADING_NUMBER = re.compile(r"^[\W\d_]+")
-# Share of the page at its head and foot in which running titles and page numbers stand.
-EDGE = 0.09
 HEADING_SIZE = 1.12
 HEADING_LINES = 3
 HEADING_LENGTH = 160
+# A heading that ends with a stop is shorter.
+SENTENCE_WORDS = 8
+# Prose does not end a sentence with each of so many lines.
+SENTENCES_MIN = 3
 LEVELS_MAX = 4
-
-BULLET = re.compile(r"[•◦▪■●○–—‣·*▶►▸➤❖✓]\s+(?=\S)")
-NUMBER = re.compile(
-    r"(\(?(?:\d{1,3}|[a-zа-яё]|[ivx]{1,5})\)|\d{1,3}(?:\.\d{1,3}){0,4}\.|\d{1,3}(?:\.\d{1,3}){1,4})\s+(?=\S)"
-)
-PAGE_NUMBER = re.compile(
-    r"[-–—\s]*(?:page |seite |стр\.? |sayfa )?\d{1,5}[-–—\s]*(?:(?:of|von|sur|из|/) ?\d{1,5})?|[ivxlc]{1,6}",
-    re.IGNORECASE,
-)
 # An entry of a table of contents ends with dots and the number of a page.
 LED = re.compile(r"(?:\.\s?){4,}\s*\w{1,6}$")
+LED_LENGTH = 40
+# And so does one without dots.
+ENTRY_END = re.compile(r"\w\s+(?:\d{1,4}|[ivxlc]{1,6})$")
 SENTENCE_END = re.compile(r"[.!?:;…»”\"')\]]$")
 
 
@@ -39,6 +36,8 @@ class Kind(StrEnum):
     HEADING = "heading"
     PARAGRAPH = "paragraph"
     ITEM = "item"
+    ENTRY = "entry"
+    """Of a table of contents, with its number and page."""
     RUNNING = "running"
 
 
@@ -50,7 +49,7 @@ class Turn(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Passage:
     """`page` is where it begins, and `turns` where in its text others begin. `level` counts headings from 1; `label` is
-    an item's own mark, not in its text. `place` of a running one is `top` or `bottom`."""
+    an item's own mark, not in its text. `place` of a running one is `top`, `bottom` or `over`."""
 
     kind: Kind
     text: str
@@ -64,17 +63,66 @@ class Passage:
 
 
 def flow_of(document: Document) -> list[Passage]:
-    running = _running_lines(document)
-    sizes = _heading_sizes(document)
+    running = running_lines(document)
+    sizes = _heading_sizes(document, running)
     passages: list[Passage] = []
     for page in document.pages:
         passages += _at_edge(page, running)
         rows = PageRows(page, document.styles)
-        for block in page.blocks:
-            lines = tuple(line for line in block.lines if (page.number, id(line)) not in running)
-            for passage in _passages(lines, page.number, document.styles, sizes, rows):
-                _add(passages, passage)
-    return passages
+        for passage in _passages(
+            _groups(page, running, document.styles), page.number, document.styles, sizes, rows
+        ):
+            _add(passages, passage)
+    return _with_entries(passages)
+
+
+def _with_entries(passages: list[Passage]) -> list[Passage]:
+    """Entries of the upper level often go without dots; they are known by those after them."""
+    entries: list[Passage] = []
+    in_contents = False
+    for passage in reversed(passages):
+        if passage.kind is not Kind.RUNNING:
+            in_contents = passage.kind is Kind.ENTRY or (in_contents and _ends_as_entry(passage))
+        is_new = in_contents and passage.kind in (Kind.PARAGRAPH, Kind.ITEM, Kind.HEADING)
+        entries.append(_entry(passage) if is_new else passage)
+    return entries[::-1]
+
+
+def _is_led(text: str) -> bool:
+    """Only its end is looked at: whoever fills pages with dots pays for no more."""
+    return LED.search(text, max(0, len(text) - LED_LENGTH)) is not None
+
+
+def _ends_as_entry(passage: Passage) -> bool:
+    return len(passage.text) <= HEADING_LENGTH and ENTRY_END.search(passage.text) is not None
+
+
+def _entry(passage: Passage) -> Passage:
+    return Passage(Kind.ENTRY, f"{passage.label} {passage.text}".strip(), passage.page)
+
+
+def _groups(
+    page: Page, running: dict[tuple[int, int], str], styles: tuple[TextStyle, ...]
+) -> Iterator[list[Line]]:
+    """The lines of each paragraph. A mark that hangs left of one, in a column of its own, is of it."""
+    mark: list[Line] = []
+    for block in page.blocks:
+        lines = tuple(line for line in block.lines if (page.number, id(line)) not in running)
+        for group in _paragraphs(lines, styles):
+            if mark and not _hangs(mark[-1], group[0]):
+                yield mark
+                mark = []
+            if len(group) == 1 and is_mark(group[0].text):
+                mark = [*mark, *group]
+            else:
+                yield [*mark, *group]
+                mark = []
+    if mark:
+        yield mark
+
+
+def _hangs(mark: Line, line: Line) -> bool:
+    return _is_level(mark, line) and mark.box.right <= line.box.left
 
 
 def _add(passages: list[Passage], passage: Passage) -> None:
@@ -110,18 +158,21 @@ def _joined(before: str, after: str) -> str:
 
 
 def _passages(
-    lines: tuple[Line, ...], page: int, styles: tuple[TextStyle, ...], sizes: list[float], rows: PageRows
+    groups: Iterable[list[Line]], page: int, styles: tuple[TextStyle, ...], sizes: list[float], rows: PageRows
 ) -> Iterator[Passage]:
-    for group in _paragraphs(lines, styles):
+    for group in groups:
         text = _text(group)
         if not text:
+            continue
+        if _is_led(text):
+            yield Passage(Kind.ENTRY, text, page)
             continue
         level = _heading_level(group, text, styles, sizes, rows)
         is_bold = all(styles[word.style].is_bold for line in group for word in line.words)
         if level:
             yield Passage(Kind.HEADING, text, page, level, is_bold=is_bold)
             continue
-        mark = BULLET.match(text) or NUMBER.match(text)
+        mark = _mark_of(group, text)
         is_open = not SENTENCE_END.search(text)
         if mark:
             yield Passage(
@@ -136,17 +187,40 @@ def _passages(
             yield Passage(Kind.PARAGRAPH, text, page, is_open=is_open, is_bold=is_bold)
 
 
+def _mark_of(lines: list[Line], text: str) -> re.Match[str] | None:
+    """A decimal before a unit or another number, or with more cells in its row, is a figure."""
+    mark = BULLET.match(text) or NUMBER.match(text)
+    if mark is None or not DECIMAL.fullmatch(mark.group().strip()):
+        return mark
+    in_row = sum(_is_level(lines[0], line) for line in lines)
+    is_cell = in_row > (2 if is_mark(lines[0].text) else 1)
+    return None if is_cell or not any(map(str.isalpha, text[mark.end() :])) else mark
+
+
+def _is_level(one: Line, other: Line) -> bool:
+    return abs(one.baseline - other.baseline) < SAME_BASELINE * other.box.height
+
+
 def _paragraphs(lines: tuple[Line, ...], styles: tuple[TextStyle, ...]) -> Iterator[list[Line]]:
     """A new one begins after a line that ends early, at an indent, at every mark of a list, where the look changes."""
     group: list[Line] = []
     right = max((line.box.right for line in lines), default=0.0)
+    are_sentences = len(lines) >= SENTENCES_MIN and all(map(_is_whole, lines))
     for line in lines:
-        if group and (_look(group[-1], styles) != _look(line, styles) or _begins(group, line, right)):
+        if group and (
+            are_sentences or _look(group[-1], styles) != _look(line, styles) or _begins(group, line, right)
+        ):
             yield group
             group = []
         group.append(line)
     if group:
         yield group
+
+
+def _is_whole(line: Line) -> bool:
+    """A sentence from its beginning to its end; several under each other are items whose marks are no letters."""
+    text = line.text
+    return text[:1].isupper() and text.endswith((".", "!", "?", ";")) and " " in text
 
 
 def _look(line: Line, styles: tuple[TextStyle, ...]) -> tuple[float, bool]:
@@ -162,7 +236,7 @@ def _begins(group: list[Line], line: Line, right: float) -> bool:
         return False
     if above.is_hyphenated:
         return False
-    if LED.search(above.text):
+    if _is_led(above.text):
         return True
     ends_early = right - above.box.right > 6 * size
     if BULLET.match(text) or (NUMBER.match(text) and (ends_early or SENTENCE_END.search(above.text))):
@@ -184,13 +258,14 @@ def _text(lines: Iterable[Line]) -> str:
     return text.strip()
 
 
-def _heading_sizes(document: Document) -> list[float]:
+def _heading_sizes(document: Document, running: dict[tuple[int, int], str]) -> list[float]:
     """Sizes above that of the running text, the largest first; the running text's own comes last."""
     weights: Counter[float] = Counter()
     for page in document.pages:
         for block in page.blocks:
             for line in block.lines:
-                weights[document.styles[line.words[0].style].size] += len(line.text)
+                if running.get((page.number, id(line))) != "over":
+                    weights[document.styles[line.words[0].style].size] += len(line.text)
     if not weights:
         return [0.0]
     body = weights.most_common(1)[0][0]
@@ -217,46 +292,24 @@ def _level_by_look(lines: list[Line], text: str, styles: tuple[TextStyle, ...], 
     looks = [styles[word.style] for line in lines for word in line.words]
     size = max(look.size for look in looks)
     body = sizes[-1]
-    if size >= HEADING_SIZE * body:
-        return next((level for level, known in enumerate(sizes, 1) if size >= 0.95 * known), len(sizes))
     is_bold = all(look.is_bold for look in looks)
+    if size >= HEADING_SIZE * body:
+        level = next((level for level, known in enumerate(sizes, 1) if size >= 0.95 * known), len(sizes))
+        return level if level == 1 or is_bold or not _is_sentence(text) else 0
     if is_bold and size >= 0.95 * body and _is_worded(text) and not text.endswith((".", ",", ";", ":")):
         return len(sizes)
     return 0
+
+
+def _is_sentence(text: str) -> bool:
+    """As a summary or a quotation in large letters is."""
+    return text.endswith((".", "!", "?")) and len(text.split()) >= SENTENCE_WORDS
 
 
 def _is_worded(text: str) -> bool:
     """After its number a heading is words; `(Net): 7.00` and `F20260023` are not."""
     after = LEADING_NUMBER.sub("", text).replace(" ", "")
     return 2 * sum(map(str.isalpha, after)) >= len(after) > 0
-
-
-def _running_lines(document: Document) -> dict[tuple[int, int], str]:
-    """Lines at the edge that come again on other pages, but for their numbers, or are a number alone."""
-    edges: list[tuple[Page, Line, str]] = []
-    for page in document.pages:
-        for block in page.blocks:
-            edges += [(page, line, place) for line in block.lines if (place := _edge(page, block, line))]
-    seen = Counter({(place, _pattern(line)): 0 for _, line, place in edges})
-    for key in {(page.number, place, _pattern(line)) for page, line, place in edges}:
-        seen[key[1:]] += 1
-    return numbered_rows(document.pages) | {
-        (page.number, id(line)): place
-        for page, line, place in edges
-        if PAGE_NUMBER.fullmatch(line.text) or seen[(place, _pattern(line))] >= RUNNING_PAGES
-    }
-
-
-def _edge(page: Page, block: Block, line: Line) -> str:
-    if len(block.lines) > HEADING_LINES:
-        return ""
-    if line.box.bottom < EDGE * page.height:
-        return "top"
-    return "bottom" if line.box.top > (1 - EDGE) * page.height else ""
-
-
-def _pattern(line: Line) -> str:
-    return re.sub(r"\d+|\b[ivxlc]+\b", "#", line.text)
 
 
 def _at_edge(page: Page, running: dict[tuple[int, int], str]) -> Iterator[Passage]:

@@ -29,12 +29,12 @@ def add_meta(meta: etree._Element, document: Document, kind: str, title: str, te
     country = COUNTRIES.get(language, UNKNOWN_COUNTRY)
     work = f"/akn/{country}/{kind}/{day}/{_slug(title, text)}"
     identification = AKN.add(meta, "identification", source=SOURCE)
-    first = _level(identification, "FRBRWork", work, work, day)
+    first = _level(identification, "FRBRWork", work, day)
     AKN.add(first, "FRBRcountry", value=country)
     expression = f"{work}/{language}@{day}"
-    _level(identification, "FRBRExpression", expression, expression, day)
+    _level(identification, "FRBRExpression", expression, day)
     AKN.add(identification[-1], "FRBRlanguage", language=language)
-    _level(identification, "FRBRManifestation", f"{expression}.xml", f"{expression}.akn", day)
+    _level(identification, "FRBRManifestation", expression, day, ".xml")
     AKN.add(identification[-1], "FRBRformat", value="application/xml")
     references = AKN.add(meta, "references", source=SOURCE)
     AKN.add(
@@ -46,10 +46,11 @@ def add_meta(meta: etree._Element, document: Document, kind: str, title: str, te
     )
 
 
-def _level(parent: etree._Element, tag: str, this: str, uri: str, day: str) -> etree._Element:
+def _level(parent: etree._Element, tag: str, uri: str, day: str, ending: str = "") -> etree._Element:
+    """The format ends the name, as the naming convention has it, of the whole and of its main part alike."""
     node = AKN.add(parent, tag)
-    AKN.add(node, "FRBRthis", value=f"{this}/!main")
-    AKN.add(node, "FRBRuri", value=uri)
+    AKN.add(node, "FRBRthis", value=f"{uri}/!main{ending}")
+    AKN.add(node, "FRBRuri", value=f"{uri}{ending}")
     AKN.add(node, "FRBRdate", date=day, name="Generation")
     AKN.add(node, "FRBRauthor", href=SOURCE)
     return node

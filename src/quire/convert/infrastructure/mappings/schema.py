@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from functools import cached_property
 from importlib.resources import files
+from textwrap import shorten
 from typing import Any, cast
 
 from lxml import etree
@@ -80,7 +81,7 @@ class _Nobody:
 
 def _last(log: object) -> str:
     errors = [str(error.message) for error in cast("Iterable[Any]", log)]
-    return errors[-1][:REASON_LENGTH] if errors else "no reason given"
+    return shorten(errors[-1], REASON_LENGTH, placeholder=" …") if errors else "no reason given"
 
 
 def parsed(xml: bytes) -> etree._Element:

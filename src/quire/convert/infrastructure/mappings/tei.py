@@ -15,6 +15,9 @@ from quire.reading import Document, Kind, Passage, flow_of
 NAMESPACE = "http://www.tei-c.org/ns/1.0"
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 TEI = Tree(NAMESPACE)
+FORMS = {"top": "header", "bottom": "footer"}
+# What each is called as a list.
+LISTS = {Kind.ITEM: "", Kind.ENTRY: "contents"}
 
 
 def write(source: Source) -> bytes:
@@ -82,13 +85,14 @@ class Writer:
                 place,
                 "fw",
                 passage.text,
-                type="header" if passage.place == "top" else "footer",
+                type=FORMS.get(passage.place, "stamp"),
                 place=passage.place,
             )
-        elif passage.kind is Kind.ITEM:
-            if self._list is None:
-                self._list = TEI.add(self._here, "list")
-            TEI.add(self._list, "label", passage.label)
+        elif passage.kind in LISTS:
+            if self._list is None or self._list.get("type", "") != LISTS[passage.kind]:
+                self._list = self._begin_list(LISTS[passage.kind])
+            if passage.label:
+                TEI.add(self._list, "label", passage.label)
             self._fill(TEI.add(self._list, "item"), passage)
         else:
             self._list = None
@@ -96,6 +100,9 @@ class Writer:
                 self._begin_division(passage)
             else:
                 self._fill(TEI.add(self._here, "p"), passage)
+
+    def _begin_list(self, kind: str) -> etree._Element:
+        return TEI.add(self._here, "list", **({"type": kind} if kind else {}))
 
     def _fill(self, element: etree._Element, passage: Passage) -> None:
         """The text, with a break where the next page begins in it."""
