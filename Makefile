@@ -30,7 +30,7 @@ check: setup ## Everything CI runs: format, lint, types, imports, all tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2 --dist loadfile $(ARGS)
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 soak: setup ## The long fault runs that check leaves out
 	$(BIN)/pytest -m soak $(ARGS)

@@ -22,7 +22,7 @@ from tests.unit.convert.samples import mapped, sample
 from quire.entrypoints.engine import Engine
 from quire.runtime.free_port import free_port
 
-FILES = 20
+FILES = 16
 ROUNDS = 2
 # Each takes long enough to be killed in the middle of.
 WORK = (("fhs", "alto"), ("fhs", "tei"), ("zoo-read", "akn"))

@@ -250,11 +250,11 @@ async def test_a_transition_that_rolls_back_or_is_refused_by_its_fence_tells_nob
     assert await run_sql(engine, "SELECT count(*) FROM webhook_deliveries") == [(0,)]
 
 
-async def test_ten_thousand_jobs_are_all_delivered_once(
+async def test_thousands_of_jobs_are_all_delivered_once(
     engine: Engine, settings: Settings, acme: httpx.AsyncClient, receiver: Receiver
 ) -> None:
     webhook = await subscribe(acme, receiver.url())
-    total, batch, worker_id = 10_000, 1000, uuid4()
+    total, batch, worker_id = 3_000, 1000, uuid4()
     async with courier(engine, settings):
         for _ in range(total // batch):
             await enqueue(engine, *[JobRequest("jobs.noop", {}, unique=False) for _ in range(batch)])
