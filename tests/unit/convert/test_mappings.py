@@ -72,6 +72,20 @@ def test_alto_of_shares_joined_is_alto_of_the_whole(shares: int) -> None:
         assert file.read() == mapped("alto", pdf)
 
 
+def test_a_space_stands_between_two_words_of_a_line_in_alto() -> None:
+    root = alto.SCHEMA.check(mapped("alto", sample("fhs")))
+    lines = list(root.iter(f"{ALTO}TextLine"))
+    assert len(lines) > 1000
+    for line in lines:
+        parts = [node for node in line if node.tag != f"{ALTO}HYP"]
+        assert [node.tag for node in parts[1::2]] == [f"{ALTO}SP"] * (len(parts) // 2)
+        assert [node.tag for node in parts[::2]] == [f"{ALTO}String"] * (len(parts) // 2 + 1)
+        for before, space, after in zip(parts[::2], parts[1::2], parts[2::2], strict=False):
+            assert int(space.get("HPOS", "")) == int(before.get("HPOS", "")) + int(before.get("WIDTH", ""))
+            gap = int(after.get("HPOS", "")) - int(space.get("HPOS", ""))
+            assert int(space.get("WIDTH", "")) == max(0, gap)
+
+
 def test_a_word_broken_over_two_lines_is_told_whole_in_alto() -> None:
     root = alto.SCHEMA.check(mapped("alto", sample("debian-faq-ru")))
     halves = [node for node in root.iter(f"{ALTO}String") if node.get("SUBS_TYPE")]

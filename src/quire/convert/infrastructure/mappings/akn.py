@@ -188,7 +188,7 @@ class Writer:
 MAPPING = Mapping(
     XmlMapping(
         name="akn",
-        version="4",
+        version="5",
         description="Legal structure: parts, chapters, articles, sections, numbered paragraphs",
         schema="Akoma Ntoso 3.0 (OASIS LegalDocML 1.0)",
         namespace=NAMESPACE,

@@ -21,7 +21,7 @@ from quire.reading import Block, Box, Line, Page, TextStyle, rejoined
 NAMESPACE = "http://www.loc.gov/standards/alto/ns-v4#"
 LOCATION = f"{NAMESPACE} http://www.loc.gov/standards/alto/v4/alto-4-3.xsd"
 UNITS = 1200 / 72
-VERSION = "3"
+VERSION = "4"
 HEAD = f"""<?xml version="1.0" encoding="UTF-8"?>
 <alto xmlns="{NAMESPACE}" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" \
 xsi:schemaLocation="{LOCATION}" SCHEMAVERSION="4.3">
@@ -120,16 +120,18 @@ def _line(name: str, line: Line, names: Sequence[str], first: str, last: str) ->
     """`first` is the whole of a word that this line goes on with; `last`, of one that goes on in the next."""
     style = line.words[0].style
     end = len(line.words) - 1
-    stands = f'{_place(line.box)} BASELINE="{round(line.baseline * UNITS)}"'
-    parts = [f'<TextLine ID="{name}" {stands} STYLEREFS="{names[style]}">']
+    place = f'{_place(line.box)} BASELINE="{round(line.baseline * UNITS)}"'
+    parts = [f'<TextLine ID="{name}" {place} STYLEREFS="{names[style]}">']
     level: tuple[float, float] | None = None
-    upright = ""
+    stands = upright = ""
+    edge = 0
     for number, word in enumerate(line.words):
         text, left, top, right, bottom, own, confidence = word
         if level != (top, bottom):
             # Nearly always once a line.
             level = (top, bottom)
-            upright = f'VPOS="{round(top * UNITS)}" HEIGHT="{round((bottom - top) * UNITS)}"'
+            stands = f'VPOS="{round(top * UNITS)}"'
+            upright = f'{stands} HEIGHT="{round((bottom - top) * UNITS)}"'
         if not text.isalnum():
             text = text.translate(ESCAPES)
         more = "" if own == style else f' STYLEREFS="{names[own]}"'
@@ -140,10 +142,11 @@ def _line(name: str, line: Line, names: Sequence[str], first: str, last: str) ->
         elif number == end and last:
             more += _half(1, last)
         sure = "1" if confidence == 1.0 else f"{confidence:g}"
-        parts.append(
-            f'<String CONTENT="{text}" HPOS="{round(left * UNITS)}" WIDTH="{round((right - left) * UNITS)}"'
-            f' {upright} WC="{sure}"{more}/>'
-        )
+        begin, width = round(left * UNITS), round((right - left) * UNITS)
+        if number:
+            parts.append(f'<SP HPOS="{edge}" WIDTH="{begin - edge if begin > edge else 0}" {stands}/>')
+        edge = begin + width
+        parts.append(f'<String CONTENT="{text}" HPOS="{begin}" WIDTH="{width}" {upright} WC="{sure}"{more}/>')
     if last:
         parts.append('<HYP CONTENT="-"/>')
     parts.append("</TextLine>\n")

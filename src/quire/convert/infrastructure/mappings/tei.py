@@ -13,6 +13,7 @@ from quire.convert.infrastructure.mappings.xml_tree import Tree, clean, serializ
 from quire.reading import Document, Kind, Passage, flow_of
 
 NAMESPACE = "http://www.tei-c.org/ns/1.0"
+VERSION = "5"
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 TEI = Tree(NAMESPACE)
 FORMS = {"top": "header", "bottom": "footer"}
@@ -49,7 +50,7 @@ def _header(root: etree._Element, document: Document, title: str) -> None:
     if document.producer:
         TEI.add(bibl, "note", f"made by {document.producer}")
     software = TEI.add(TEI.add(header, "encodingDesc"), "appInfo")
-    application = TEI.add(software, "application", ident="quire-gateway", version="1")
+    application = TEI.add(software, "application", ident="quire-gateway-tei", version=VERSION)
     TEI.add(application, "label", "Quire gateway, mapping tei")
 
 
@@ -133,7 +134,7 @@ def _append(element: etree._Element, text: str) -> None:
 MAPPING = Mapping(
     XmlMapping(
         name="tei",
-        version="4",
+        version=VERSION,
         description="Headings, paragraphs, lists and page breaks, without the paper's own lines",
         schema="TEI P5 4.3.0",
         namespace=NAMESPACE,

@@ -26,7 +26,7 @@ TOKEN = re.compile(rf"([^\s{BROKEN}\x02]+)([{BROKEN}\x02]*)")
 LEADER = "....."
 LED_TOKEN = re.compile(rf"((?:[^\s{BROKEN}\x02.]|\.(?!\.{{4}}))+|\.[^\s{BROKEN}\x02]*)([{BROKEN}\x02]*)")
 # Of the text's size: less is kerning, more is a space.
-WORD_GAP = 0.12
+WORD_GAP = 0.1
 # Raised or lowered by more than this: an exponent, an index, the mark of a note.
 RAISED = 0.15
 # A letter of the same size that is raised or lowered by less is but set off.
