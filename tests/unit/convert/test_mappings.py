@@ -72,6 +72,17 @@ def test_alto_of_shares_joined_is_alto_of_the_whole(shares: int) -> None:
         assert file.read() == mapped("alto", pdf)
 
 
+def test_shares_with_millions_of_bytes_of_styles_are_joined_whole() -> None:
+    """As a file with thousands of fonts makes them."""
+    style = b'<TextStyle ID="S%d" FONTFAMILY="' + b"&amp;" * 300 + b'" FONTSIZE="9"/>\n'
+    styles = b"".join(style % number for number in range(4000))
+    pages = [b'<Page ID="P%d" PHYSICAL_IMG_NR="%d"></Page>\n' % (n, n) for n in (1, 2)]
+    head, between, foot = alto.HEAD.encode(), alto.BETWEEN.encode(), alto.FOOT.encode()
+    parts = [io.BytesIO(head + styles + between + page + foot) for page in pages]
+    with alto.join(list(parts)) as file:
+        assert file.read() == head + styles + between + b"".join(pages) + foot
+
+
 def test_a_space_stands_between_two_words_of_a_line_in_alto() -> None:
     root = alto.SCHEMA.check(mapped("alto", sample("fhs")))
     lines = list(root.iter(f"{ALTO}TextLine"))

@@ -37,7 +37,7 @@ FOOT = "</Layout>\n</alto>\n"
 RUN_PAGES = 8
 SCHEMA = Schema("alto/alto-4-3.xsd")
 PART_IN_MEMORY_BYTES = 16_777_216
-STYLES_MAX_BYTES = 4_194_304
+COPY_BYTES = 4_194_304
 NAME_DIGITS = 12
 ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"})
 
@@ -161,19 +161,33 @@ def join(parts: list[IO[bytes]]) -> IO[bytes]:
     """Each part is a valid document of its own; together they differ in nothing but their styles and pages. The whole
     is what one reader of all pages would have written."""
     whole: IO[bytes] = tempfile.SpooledTemporaryFile(PART_IN_MEMORY_BYTES)  # noqa: SIM115
-    heads = [part.read(STYLES_MAX_BYTES).partition(BETWEEN.encode())[0] for part in parts]
-    styles = dict.fromkeys(style for head in heads for style in head[len(HEAD.encode()) :].splitlines(True))
+    styles = dict.fromkeys(style for part in parts for style in _styles(part))
     whole.write(HEAD.encode() + b"".join(styles) + BETWEEN.encode())
-    for part, head in zip(parts, heads, strict=True):
-        begin = len(head) + len(BETWEEN)
-        rest = part.seek(0, os.SEEK_END) - len(FOOT) - begin
-        part.seek(begin)
-        while rest > 0 and (chunk := part.read(min(rest, STYLES_MAX_BYTES))):
-            whole.write(chunk)
-            rest -= len(chunk)
+    for part in parts:
+        _copy_pages(part, whole)
     whole.write(FOOT.encode())
     whole.seek(0)
     return whole
+
+
+def _styles(part: IO[bytes]) -> Iterator[bytes]:
+    """Each on a line of its own, however many there are. Leaves the part where its pages begin."""
+    end, layout = BETWEEN.encode().splitlines(True)
+    part.seek(len(HEAD.encode()))
+    while (line := part.readline()) != end:
+        if not line:
+            raise ValueError("a share of the pages without an end of its styles")
+        yield line
+    part.seek(len(layout), os.SEEK_CUR)
+
+
+def _copy_pages(part: IO[bytes], whole: IO[bytes]) -> None:
+    begin = part.tell()
+    rest = part.seek(0, os.SEEK_END) - len(FOOT.encode()) - begin
+    part.seek(begin)
+    while rest > 0 and (chunk := part.read(min(rest, COPY_BYTES))):
+        whole.write(chunk)
+        rest -= len(chunk)
 
 
 MAPPING = Mapping(
