@@ -13,7 +13,8 @@ from alembic.script import ScriptDirectory
 from quire.entrypoints import migrate as module
 from quire.entrypoints.migrate import head_revision, migrate
 from quire.entrypoints.shipped import shipped_dir
-from quire.runtime.database import DatabaseUnavailableError
+from quire.runtime.database import Database, DatabaseRefusedError, DatabaseUnavailableError
+from quire.runtime.settings import load_settings
 
 HALF = """
 from quire.runtime.migration_script import run_script
@@ -41,6 +42,27 @@ async def test_options_of_the_driver_in_the_address_are_understood(empty_dsn: st
     """As a server behind TLS needs them; this one has none."""
     url = f"{empty_dsn}?sslmode=prefer&application_name=upgrade"
     assert await migrate(url) == head_revision()
+
+
+async def test_a_schema_in_the_address_is_where_the_tables_are(empty_dsn: str) -> None:
+    connection = await asyncpg.connect(empty_dsn)
+    await connection.execute("CREATE SCHEMA house")
+    await connection.close()
+    for schema in ("public", "house"):
+        settings = load_settings(DATABASE_URL=f"{empty_dsn}?schema={schema}")
+        assert await migrate(settings.dsn) == head_revision()
+        database = await Database.open(settings.listen_dsn)
+        try:
+            async with database.acquire() as held:
+                assert await held.fetchval("SELECT 'jobs'::regclass::oid = $1::regclass::oid", f"{schema}.jobs")
+        finally:
+            await database.close()
+
+
+async def test_a_setting_in_the_address_that_the_server_does_not_know_is_named(empty_dsn: str) -> None:
+    for opened in (migrate, Database.open):
+        with pytest.raises(DatabaseRefusedError, match="connection_limit"):
+            await opened(f"{empty_dsn}?connection_limit=5")
 
 
 async def test_starters_that_migrate_together_do_not_collide(empty_dsn: str) -> None:

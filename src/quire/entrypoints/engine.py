@@ -142,7 +142,7 @@ def build_engine(
     intake_database: Database | None = None,
     inbox: Inbox | None = None,
 ) -> Engine:
-    listen_dsn = settings.listen_database_url.get_secret_value() or dsn
+    listen_dsn = settings.listen_dsn or dsn
     broker = open_broker(settings, database, listen_dsn, inbox)
     submissions = MergedSubmissionStore(intake_database or database)
     registry = PostgresWorkerRegistry(database)

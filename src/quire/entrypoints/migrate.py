@@ -12,7 +12,15 @@ import asyncpg
 
 from quire.entrypoints.shipped import shipped_dir
 from quire.kernel import UnavailableError
-from quire.runtime.database import CONNECT_TIMEOUT_SECONDS, UNREACHABLE, Connection, DatabaseUnavailableError
+from quire.runtime.database import (
+    CONNECT_TIMEOUT_SECONDS,
+    REFUSED_AT_FIRST,
+    UNREACHABLE,
+    Connection,
+    DatabaseRefusedError,
+    DatabaseUnavailableError,
+    refusal_reason,
+)
 
 # Alembic and SQLAlchemy take a second to import, which the processes that only ask for the head need not pay.
 if TYPE_CHECKING:
@@ -99,6 +107,8 @@ async def _migration_lock(dsn: str) -> AsyncIterator[asyncpg.Connection[asyncpg.
         connection = await asyncpg.connect(dsn, timeout=CONNECT_TIMEOUT_SECONDS)
     except UNREACHABLE as error:
         raise DatabaseUnavailableError(f"cannot connect: {type(error).__name__}") from error
+    except REFUSED_AT_FIRST as error:
+        raise DatabaseRefusedError(refusal_reason(error)) from error
     try:
         await _take_lock(connection)
         yield connection

@@ -65,6 +65,8 @@ CONTENDED = (
 
 # The server answers and does not let us in: a changed password, a missing database, no line in pg_hba.conf.
 REFUSED = (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError)
+# The same, or the URL has a setting that the server does not know.
+REFUSED_AT_FIRST = (*REFUSED, asyncpg.UndefinedObjectError)
 
 
 class DatabaseContendedError(UnavailableError):
@@ -83,6 +85,12 @@ class DatabaseRefusedError(UnavailableError):
     code = "DATABASE_REFUSED"
     title = "The database refused our login"
     retryable = False
+
+
+def refusal_reason(error: BaseException) -> str:
+    """A name that the server does not know helps to mend it; what it says of a login stays with it."""
+    reason = str(error) if isinstance(error, asyncpg.UndefinedObjectError) else type(error).__name__
+    return f"cannot connect: {reason}"
 
 
 class Database:
@@ -131,8 +139,8 @@ class Database:
             )
         except UNREACHABLE as error:
             raise DatabaseUnavailableError(f"cannot connect: {type(error).__name__}") from error
-        except REFUSED as error:
-            raise DatabaseRefusedError(f"cannot connect: {type(error).__name__}") from error
+        except REFUSED_AT_FIRST as error:
+            raise DatabaseRefusedError(refusal_reason(error)) from error
         return cls(pool)
 
     async def close(self, timeout_seconds: float = 5.0) -> None:

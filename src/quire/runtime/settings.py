@@ -9,6 +9,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from quire.kernel import QuireError
+from quire.runtime.database_url import for_postgres
 
 
 class SettingsError(QuireError):
@@ -25,7 +26,7 @@ class Settings(BaseSettings):
     database_url: SecretStr = Field(
         SecretStr(""),
         alias="DATABASE_URL",
-        description="Postgres DSN (15 to 18). Empty: the embedded server of `quire up`.",
+        description="Postgres DSN (15 to 18); `?schema=` names the schema. Empty: the embedded server of `quire up`.",
     )
     listen_database_url: SecretStr = Field(
         SecretStr(""),
@@ -336,11 +337,11 @@ class Settings(BaseSettings):
 
     @property
     def listen_dsn(self) -> str:
-        return self.listen_database_url.get_secret_value() or self.database_url.get_secret_value()
+        return for_postgres(self.listen_database_url.get_secret_value()) or self.dsn
 
     @property
     def dsn(self) -> str:
-        return self.database_url.get_secret_value()
+        return for_postgres(self.database_url.get_secret_value())
 
 
 def load_settings(**overrides: object) -> Settings:
