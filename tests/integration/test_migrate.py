@@ -54,7 +54,9 @@ async def test_a_schema_in_the_address_is_where_the_tables_are(empty_dsn: str) -
         database = await Database.open(settings.listen_dsn)
         try:
             async with database.acquire() as held:
-                assert await held.fetchval("SELECT 'jobs'::regclass::oid = $1::regclass::oid", f"{schema}.jobs")
+                assert await held.fetchval(
+                    "SELECT 'jobs'::regclass::oid = $1::regclass::oid", f"{schema}.jobs"
+                )
         finally:
             await database.close()
 

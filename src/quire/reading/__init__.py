@@ -15,7 +15,7 @@ from quire.reading.domain.errors import (
     ReadingTooCostlyError,
 )
 from quire.reading.domain.limits import ReadingLimits
-from quire.reading.domain.page import Block, Box, Document, Line, Page, TextStyle, Word, rejoined
+from quire.reading.domain.page import Block, Box, Document, Line, Page, TextStyle, Word, as_seen, rejoined
 from quire.reading.domain.text_flow import Kind, Passage, flow_of
 from quire.reading.infrastructure.jail.answer import ChildRefusalError
 from quire.reading.infrastructure.jail.jail import Jail
@@ -45,6 +45,7 @@ __all__ = [
     "ReadingTooCostlyError",
     "TextStyle",
     "Word",
+    "as_seen",
     "flow_of",
     "new_style_book",
     "open_pdf",

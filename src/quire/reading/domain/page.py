@@ -3,7 +3,7 @@ a reader sees it. Named tuples, for a page has hundreds of them and a document h
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 
@@ -65,13 +65,15 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Blocks in reading order. `rotation` is the file's own, already applied to every box."""
+    """Blocks in reading order. `rotation` is the file's own, already applied to every box. A page whose text lies on
+    its side, or on its head, was turned clockwise by `turn` degrees more to be read; `as_seen` turns it back."""
 
     number: int
     width: float
     height: float
     rotation: int
     blocks: tuple[Block, ...]
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,28 @@ def rejoined(first: str, second: str) -> str:
     digit or a capital is the word's own."""
     hyphen = "" if first[-1:].islower() and second[:1].islower() else "-"
     return f"{first}{hyphen}{second}"
+
+
+def as_seen(page: Page) -> Page:
+    """With every box where a viewer shows it."""
+    if not page.turn:
+        return page
+    width, height = (page.width, page.height) if page.turn == 180 else (page.height, page.width)
+
+    def box(left: float, top: float, right: float, bottom: float) -> Box:
+        if page.turn == 90:
+            return Box(top, height - right, bottom, height - left)
+        if page.turn == 180:
+            return Box(width - right, height - bottom, width - left, height - top)
+        return Box(width - bottom, left, width - top, right)
+
+    def line(one: Line) -> Line:
+        words = tuple(Word(word.text, *box(*word[1:5]), *word[5:]) for word in one.words)
+        place = box(*one.box)
+        return Line(words, place, place.bottom, one.is_hyphenated)
+
+    blocks = tuple(Block(tuple(map(line, block.lines)), box(*block.box)) for block in page.blocks)
+    return replace(page, width=width, height=height, blocks=blocks, turn=0)
 
 
 def around(boxes: list[Box]) -> Box:

@@ -16,7 +16,7 @@ from xml.sax.saxutils import quoteattr
 from quire.convert.domain.xml_mapping import XmlMapping
 from quire.convert.infrastructure.mappings.mapping import Mapping, Source
 from quire.convert.infrastructure.mappings.schema import Schema
-from quire.reading import Block, Box, Line, Page, TextStyle, rejoined
+from quire.reading import Block, Box, Line, Page, TextStyle, as_seen, rejoined
 
 NAMESPACE = "http://www.loc.gov/standards/alto/ns-v4#"
 LOCATION = f"{NAMESPACE} http://www.loc.gov/standards/alto/v4/alto-4-3.xsd"
@@ -73,12 +73,13 @@ def _style(name: str, style: TextStyle) -> str:
     return f'<TextStyle ID="{name}" FONTFAMILY={family} FONTSIZE="{style.size:g}"{how}/>\n'
 
 
-def _page(page: Page, names: Sequence[str]) -> Iterator[str]:
+def _page(read: Page, names: Sequence[str]) -> Iterator[str]:
+    page, turned = as_seen(read), f' ROTATION="{read.turn}"' if read.turn else ""
     size = f'HEIGHT="{round(page.height * UNITS)}" WIDTH="{round(page.width * UNITS)}"'
     yield f'<Page ID="P{page.number}" PHYSICAL_IMG_NR="{page.number}" {size}>\n'
     yield f'<PrintSpace HPOS="0" VPOS="0" {size}>\n'
     for number, block in enumerate(page.blocks, 1):
-        yield from _block(f"P{page.number}B{number}", block, names)
+        yield from _block(f"P{page.number}B{number}", block, names, turned)
     yield "</PrintSpace>\n</Page>\n"
 
 
@@ -90,8 +91,9 @@ def _place(box: Box) -> str:
     )
 
 
-def _block(name: str, block: Block, names: Sequence[str]) -> Iterator[str]:
-    yield f'<TextBlock ID="{name}" {_place(block.box)}>\n'
+def _block(name: str, block: Block, names: Sequence[str], turned: str) -> Iterator[str]:
+    """`turned`: how far its text is turned to the left as the page is seen."""
+    yield f'<TextBlock ID="{name}" {_place(block.box)}{turned}>\n'
     whole = _broken_words(block.lines)
     for number, line in enumerate(block.lines, 1):
         yield _line(f"{name}L{number}", line, names, whole.get(number - 2, ""), whole.get(number - 1, ""))
@@ -174,9 +176,7 @@ def _styles(part: IO[bytes]) -> Iterator[bytes]:
     """Each on a line of its own, however many there are. Leaves the part where its pages begin."""
     end, layout = BETWEEN.encode().splitlines(True)
     part.seek(len(HEAD.encode()))
-    while (line := part.readline()) != end:
-        if not line:
-            raise ValueError("a share of the pages without an end of its styles")
+    while (line := part.readline()) and line != end:
         yield line
     part.seek(len(layout), os.SEEK_CUR)
 

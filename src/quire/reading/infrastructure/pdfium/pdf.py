@@ -18,7 +18,7 @@ from quire.reading.domain.errors import (
     ReadingTooCostlyError,
 )
 from quire.reading.domain.layout import blocks_of, whole_lines
-from quire.reading.domain.page import Document, Page
+from quire.reading.domain.page import Block, Document, Page
 from quire.reading.domain.reading_order import in_reading_order
 from quire.reading.infrastructure.pdfium.library import start_library
 from quire.reading.infrastructure.pdfium.rules import rules_of
@@ -131,19 +131,33 @@ def _refusal(code: int) -> PdfEncryptedError | PdfDamagedError:
 
 
 def _read(page: Any, number: int, book: StyleBook) -> Page:
-    view = _view(page)
+    """A page that lies on its side, or on its head, is turned for it, as a reader does."""
+    seen = view = _view(page)
+    blocks, rotation = _blocks(page, view, book, is_fixed=False)
+    if rotation != view.rotation:
+        # The parser has its rows by how the page is shown.
+        raw.FPDFPage_SetRotation(page, rotation // 90)
+        view = view.turned(rotation)
+        blocks, _ = _blocks(page, view, book, is_fixed=True)
+    turn = (view.rotation - seen.rotation) % 360
+    return Page(number, view.width, view.height, seen.rotation, tuple(blocks), turn)
+
+
+def _blocks(page: Any, view: View, book: StyleBook, *, is_fixed: bool) -> tuple[list[Block], int]:
+    """And the rotation in which most of the text is upright; the blocks only if that is the view's, or is fixed."""
     text = raw.FPDFText_LoadPage(page)
     if not text:
-        return Page(number, view.width, view.height, view.rotation, ())
+        return [], view.rotation
     try:
         reader = TextPage(_handle(text), view, book)
-        blocks = in_reading_order(
-            blocks_of(whole_lines(reader.lines())), partial(rules_of, _handle(page), view)
-        )
-        blocks += blocks_of(reader.turned)
+        lines = reader.lines()
+        rotation = reader.upright_rotation()
+        if rotation != view.rotation and not is_fixed:
+            return [], rotation
+        blocks = in_reading_order(blocks_of(whole_lines(lines)), partial(rules_of, _handle(page), view))
+        return blocks + blocks_of(reader.turned), rotation
     finally:
         raw.FPDFText_ClosePage(text)
-    return Page(number, view.width, view.height, view.rotation, tuple(blocks))
 
 
 def _is_no_page(page: Any) -> bool:

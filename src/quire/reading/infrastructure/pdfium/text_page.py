@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
@@ -12,10 +13,12 @@ import pypdfium2_raw as raw
 
 from quire.reading.domain.layout import COLUMN_GAP, LineDraft
 from quire.reading.domain.page import Box, Line, TextStyle, Word, around
+from quire.reading.domain.right_to_left import LETTER as BACKWARD
+from quire.reading.domain.right_to_left import Glyph, Written, words_of
 from quire.reading.infrastructure.pdfium import library
 from quire.reading.infrastructure.pdfium.accents import ACCENT, Letters
 from quire.reading.infrastructure.pdfium.font import UNKNOWN, Font, font_of
-from quire.reading.infrastructure.pdfium.view import OFF_PAGE, View
+from quire.reading.infrastructure.pdfium.view import OFF_PAGE, View, rotation_for
 
 # PDFium writes this where a word was broken at the end of its line, in the place of the hyphen.
 BROKEN = "\ufffe"
@@ -68,7 +71,9 @@ class TextPage:
         self._view = view
         self._book = book
         self.turned: list[Line] = []
-        """Found by `lines`, and not among them: they cross the rows of the page."""
+        """Found by `lines`, and not among them: they cross the rows of the page, or stand on their heads."""
+        self._turns: Counter[int] = Counter()
+        self._length = self._turn = 0
         self._fonts: dict[int | None, Font] = {}
         # The text object of the last word, and the same once more if its words stand upright on one baseline.
         self._object: int | None = -1
@@ -87,10 +92,18 @@ class TextPage:
     def lines(self) -> list[Line]:
         """A gap wider than text has makes two lines of one, as columns and cells need."""
         text, index = self._text()
+        self._length = len(text)
         if ACCENT.search(text):
             text, index = Letters(self._handle, text, index).with_accents()
         is_led = LEADER in text
-        is_simple = index is None and not is_led and ODD.search(text) is None
+        has_backward = BACKWARD.search(text) is not None
+        is_simple = (
+            index is None
+            and not is_led
+            and not has_backward
+            and self._view.is_upright
+            and ODD.search(text) is None
+        )
         tokens = LED_TOKEN if is_led else TOKEN
         draft = LineDraft()
         for row in ROW.finditer(text):
@@ -98,22 +111,26 @@ class TextPage:
             if is_simple and self._is_one_object(start, end - 1):
                 self._add_simple(draft, text, start, end)
             elif self._is_turned(start if index is None else index(start)):
+                self._turns[self._turn] += end - start
                 self._add_turned(text, start, end, index)
+            elif has_backward and BACKWARD.search(text, start, end):
+                self._add_backward(draft, text, start, end, index)
             else:
                 self._add_any(draft, tokens.finditer(text, start, end), index)
             draft.end()
         return draft.lines
 
+    def upright_rotation(self) -> int:
+        """By which most of the page's text stands upright, once `lines` were read."""
+        turn, count = max(self._turns.items(), key=lambda item: item[1], default=(0, 0))
+        return turn if 2 * count > self._length else self._view.rotation
+
     def _is_turned(self, first: int) -> bool:
-        """Text that runs up or down as the page is seen: stamps, margins, all of a page that lies on its side."""
+        """Text that runs up, down or backwards as the page is seen: stamps, margins, all of a page on its side."""
         owner = library.text_object(self._handle, first)
         if owner != self._object:
             self._look_at(owner, first)
-        if not owner or owner == self._plain:
-            return False
-        library.object_matrix(owner, self._to_matrix)
-        runs_upward = abs(self._matrix.b) > abs(self._matrix.a)
-        return bool(runs_upward != self._view.is_sideways)
+        return bool(owner) and owner != self._plain and self._turn != self._view.rotation
 
     def _add_turned(self, text: str, start: int, end: int, index: Callable[[int], int] | None) -> None:
         words: list[Word] = []
@@ -127,6 +144,45 @@ class TextPage:
         if words:
             box = around([Box(*word[1:5]) for word in words])
             self.turned.append(Line(tuple(words), box, box.bottom, is_hyphenated=False))
+
+    def _add_backward(
+        self, draft: LineDraft, text: str, start: int, end: int, index: Callable[[int], int] | None
+    ) -> None:
+        """A row with words that are read from the right: the parser has them in an order of its own."""
+        places = _places(start, end, index)
+        glyphs = [
+            Glyph(text[at], *self._edges(places[at - start]), places[at - start], token.start())
+            for token in WORD.finditer(text, start, end)
+            for at in range(*token.span())
+        ]
+        draft.end()
+        for piece in words_of(glyphs, WORD_GAP * self._size):
+            words = [word for written in piece if (word := self._written(written)) is not None]
+            if words:
+                box = around([Box(*word[1:5]) for word in words])
+                draft.lines.append(Line(tuple(words), box, self._baseline, is_hyphenated=False))
+
+    def _written(self, written: Written) -> Word | None:
+        owner = library.text_object(self._handle, written.first)
+        if owner != self._object:
+            self._look_at(owner, written.first)
+        if owner == self._plain:
+            return self._checked(written.text, written.left, self._top, written.right, self._bottom)
+        _, top, _, bottom = self._turned_box(written.first, written.first)
+        return self._checked(written.text, written.left, top, written.right, bottom)
+
+    def _edges(self, place: int) -> tuple[float, float]:
+        """Of one character, as the page is read."""
+        rect, view = self._rect, self._view
+        library.loose_box(self._handle, place, self._to_rect)
+        if view.is_upright:
+            return rect.left - view.left, rect.right - view.left
+        one, other = view.seen(rect.left, rect.bottom)[0], view.seen(rect.right, rect.top)[0]
+        return min(one, other), max(one, other)
+
+    def _origin(self, place: int) -> tuple[float, float]:
+        library.char_origin(self._handle, place, self._to_x, self._to_y)
+        return self._view.seen(self._x.value, self._y.value)
 
     def _is_one_object(self, first: int, last: int) -> bool:
         """Text objects follow each other: what begins and ends in one is in it whole."""
@@ -191,27 +247,20 @@ class TextPage:
             yield places[begin], places[end - 1], text[begin:end], drop
 
     def _cuts(self, places: Sequence[int]) -> tuple[list[int], list[float]]:
-        handle, rect, to_rect, loose_box = self._handle, self._rect, self._to_rect, library.loose_box
-        x, y, to_x, to_y, char_origin = self._x, self._y, self._to_x, self._to_y, library.char_origin
         gap, rise = WORD_GAP * self._size, RAISED * self._size
-        loose_box(handle, places[0], to_rect)
-        char_origin(handle, places[0], to_x, to_y)
-        edge, level, cuts, drops = rect.right, y.value, [], [0.0]
-        begun = level
+        edge, (_, level) = self._edges(places[0])[1], self._origin(places[0])
+        begun, cuts, drops = level, [], [0.0]
         for number, place in enumerate(places[1:], 1):
-            char_origin(handle, place, to_x, to_y)
-            step = y.value - level
-            is_raised = not -rise < step < rise
-            is_lowered = is_raised and self._is_lowered(places[number - 1], place, step)
-            if x.value - edge > gap or (is_raised and not is_lowered):
+            x, y = self._origin(place)
+            is_raised = not -rise < y - level < rise
+            is_lowered = is_raised and self._is_lowered(places[number - 1], place, y - level)
+            if x - edge > gap or (is_raised and not is_lowered):
                 cuts.append(number)
                 drops.append(0.0)
-                begun = y.value
+                begun = y
             elif is_lowered:
-                drops[-1] = max(drops[-1], begun - y.value)
-            level = y.value
-            loose_box(handle, place, to_rect)
-            edge = rect.right
+                drops[-1] = max(drops[-1], y - begun)
+            level, edge = y, self._edges(place)[1]
         return cuts, drops
 
     def _is_lowered(self, before: int, place: int, step: float) -> bool:
@@ -222,7 +271,7 @@ class TextPage:
         owner = library.text_object(self._handle, character)
         if not owner:
             return 0.0
-        library.object_matrix(owner, self._to_matrix)
+        library.char_matrix(self._handle, character, self._to_matrix)
         library.object_size(owner, self._to_real)
         return round(abs(self._real.value) * math.hypot(self._matrix.c, self._matrix.d), 1)
 
@@ -245,25 +294,28 @@ class TextPage:
 
     def _word(self, first: int, last: int, text: str, broken: bool) -> tuple[Word | None, float]:
         if self._object == self._plain:
-            library.loose_box(self._handle, first, self._to_rect)
-            left, baseline, top, bottom = self._rect.left, self._baseline, self._top, self._bottom
             # The hyphen of a broken word is the character after its last.
-            library.loose_box(self._handle, last + broken, self._to_rect)
-            left, right = left - self._view.left, self._rect.right - self._view.left
+            left, right = self._edges(first)[0], self._edges(last + broken)[1]
+            baseline, top, bottom = self._baseline, self._top, self._bottom
         else:
             left, top, right, bottom = self._turned_box(first, last)
             baseline = bottom
+        return self._checked(text, left, top, right, bottom, broken=broken), baseline
+
+    def _checked(
+        self, text: str, left: float, top: float, right: float, bottom: float, *, broken: bool = False
+    ) -> Word | None:
         view = self._view
         if not (left > OFF_PAGE < top and left <= right < view.far_right and bottom < view.far_bottom):
-            return None, baseline
+            return None
         confidence = 1.0
         if ODD.search(text):
             text, confidence = _cleaned(text)
             if not text:
-                return None, baseline
+                return None
         if broken:
             text += "-"
-        return Word(text, left, top, right, bottom, self._style, confidence), baseline
+        return Word(text, left, top, right, bottom, self._style, confidence)
 
     def _look_at(self, owner: int | None, character: int) -> None:
         """What the words of one text object have in common: their look, and where they stand if they stand upright."""
@@ -271,18 +323,18 @@ class TextPage:
         font, self._size = UNKNOWN, 0.0
         if owner:
             font = self._font(library.object_font(owner))
-            library.object_matrix(owner, self._to_matrix)
+            library.char_matrix(self._handle, character, self._to_matrix)
             library.object_size(owner, self._to_real)
             matrix = self._matrix
             self._size = abs(self._real.value) * math.hypot(matrix.c, matrix.d)
-            if self._view.is_upright and abs(matrix.b) <= 1e-3 * abs(matrix.a) and matrix.a > 0 < matrix.d:
+            self._turn = rotation_for(matrix.a, matrix.b)
+            if self._turn == self._view.rotation and _is_straight(matrix):
                 self._stand(font, character)
                 self._plain = owner
         self._style = self._book.number(font, self._size)
 
     def _stand(self, font: Font, character: int) -> None:
-        library.char_origin(self._handle, character, self._to_x, self._to_y)
-        self._baseline = self._view.top - self._y.value
+        _, self._baseline = self._origin(character)
         self._top = self._baseline - font.ascent * self._size
         self._bottom = self._baseline - font.descent * self._size
 
@@ -303,6 +355,12 @@ class TextPage:
             corners += [self._view.seen(left, bottom), self._view.seen(right, top)]
         across, down = [x for x, _ in corners], [y for _, y in corners]
         return min(across), min(down), max(across), max(down)
+
+
+def _is_straight(matrix: raw.FS_MATRIX) -> bool:
+    """Neither slanted nor mirrored: letters stand at right angles to their line, heads up."""
+    along, across = (matrix.a, matrix.b) if abs(matrix.a) >= abs(matrix.b) else (matrix.b, matrix.a)
+    return bool(abs(across) <= 1e-3 * abs(along) and matrix.a * matrix.d - matrix.b * matrix.c > 0)
 
 
 def _places(start: int, end: int, index: Callable[[int], int] | None) -> Sequence[int]:

@@ -6,6 +6,13 @@ from __future__ import annotations
 OFF_PAGE = -2_000.0
 
 
+def rotation_for(along: float, upward: float) -> int:
+    """The rotation by which text that runs in this direction in the file reads from left to right."""
+    if abs(along) >= abs(upward):
+        return 0 if along >= 0 else 180
+    return 90 if upward > 0 else 270
+
+
 class View:
     def __init__(self, left: float, bottom: float, right: float, top: float, rotation: int) -> None:
         self.left, self.bottom, self.right, self.top = left, bottom, right, top
@@ -14,6 +21,9 @@ class View:
         self.is_sideways = rotation % 180 != 0
         self.far_right = self.width - OFF_PAGE
         self.far_bottom = self.height - OFF_PAGE
+
+    def turned(self, rotation: int) -> View:
+        return View(self.left, self.bottom, self.right, self.top, rotation)
 
     @property
     def width(self) -> float:
