@@ -11,15 +11,15 @@ from io import FileIO
 from threading import Thread
 
 from quire.convert.domain.gateway_errors import BadGatewayAnswerError
-from quire.convert.domain.xml_check import check_start, check_xml
+from quire.convert.infrastructure.libxml2.xml_check import check_start, check_xml
 
 # The most that Linux lets anybody have.
 PIPE_BYTES = 1_048_576
 
 
-class AnswerCheck:
-    """The thread is its own: one of the shared threads, waiting for bytes, could be the one that the disk waits for.
-    It starts with the first byte and ends by `finish` or `close`."""
+class PipedAnswerCheck:
+    """Implements `AnswerCheck`. The thread is its own: one of the shared threads, waiting for bytes, could be the one
+    that the disk waits for. It starts with the first byte and ends by `finish` or `close`."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
