@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import resource
 import threading
 import time
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import uvloop
 
-from quire.convert.domain.gateway_errors import BadGatewayAnswerError
+from quire.convert.domain.gateway_errors import AnswerUncheckedError, BadGatewayAnswerError
 from quire.convert.infrastructure.libxml2.answer_check import PIPE_BYTES, PipedAnswerCheck
 
 DEADLINE_SECONDS = 60.0
@@ -95,6 +99,65 @@ async def test_a_check_that_nobody_waits_for_ends_by_itself() -> None:
     assert checking()
     check.close()
     await ended()
+
+
+@contextlib.contextmanager
+def files_left(count: int) -> Iterator[None]:
+    """While inside, this process may open so many files more."""
+    listed = [int(path.name) for path in Path("/proc/self/fd").iterdir()]
+    open_now = {number for number in listed if _is_open(number)}
+    free = [number for number in range(max(listed) + count + 2) if number not in open_now]
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free[count], hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def _is_open(number: int) -> bool:
+    """The one by which they were listed is closed again."""
+    return Path(f"/proc/self/fd/{number}").is_symlink()
+
+
+async def checked_without_a_reader(check: PipedAnswerCheck) -> None:
+    """Ends with the thread before the answer does, which gives its files back."""
+    await check.feed(b"<a/>")
+    await ended()
+    await check.finish()
+
+
+@pytest.mark.parametrize(
+    ("count", "reason"),
+    [(0, "EMFILE"), (1, "EMFILE"), (2, "EMFILE"), (3, "not read to its end")],
+    ids=["no pipe", "half a pipe", "no end for the thread", "no way to read"],
+)
+async def test_a_machine_without_files_to_spare_is_not_the_answers_fault(count: int, reason: str) -> None:
+    check = PipedAnswerCheck(1 << 30)
+    with files_left(count), pytest.raises(AnswerUncheckedError, match=reason):
+        await checked_without_a_reader(check)
+    check.close()
+    await ended()
+
+
+async def test_an_answer_that_cannot_be_read_here_is_not_at_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where `/dev/fd` is missing."""
+    monkeypatch.setattr("quire.convert.infrastructure.libxml2.xml_check.PIPES", "/nowhere/{}")
+    with pytest.raises(AnswerUncheckedError, match="not read to its end"):
+        await checked_without_a_reader(PipedAnswerCheck(1 << 30))
+
+
+async def test_a_machine_without_threads_to_spare_is_not_the_answers_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    check = PipedAnswerCheck(1 << 30)
+    with pytest.raises(AnswerUncheckedError, match="no thread"):
+        await check.feed(b"<a/>")
+    check.close()
 
 
 async def ended() -> None:

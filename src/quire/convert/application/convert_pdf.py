@@ -15,6 +15,7 @@ from quire.convert.domain.gateway_errors import (
     GW_5XX,
     GW_TIMEOUT,
     IO_ERROR,
+    AnswerUncheckedError,
     GatewayError,
     GatewayUnreachableError,
 )
@@ -39,6 +40,7 @@ MISSING = (
     "the file that was handed in is not where this worker looks; was UPLOADS_DIR or the storage changed?"
 )
 LOCAL_FAULTS = (
+    AnswerUncheckedError,
     StorageCorruptError,
     StorageFullError,
     StorageKeyError,
