@@ -10,12 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from quire.convert import KIND, ConvertParts, FileSweeper, MappingList, convert_handler, log_step
-from quire.convert.application.input_places import InputPlaces
 from quire.convert.domain.gateway_errors import GW_5XX, GW_TIMEOUT
 from quire.convert.infrastructure.filesystem.input_store import DirectoryInputStore
 from quire.convert.infrastructure.filesystem.result_shelf import DirectoryResultShelf
 from quire.convert.infrastructure.http.gateway_client import HttpGatewayClient
 from quire.convert.infrastructure.libxml2.answer_check import PipedAnswerCheck
+from quire.convert.infrastructure.places.input_store import InputPlaces
 from quire.convert.infrastructure.storage.input_store import StoredInputStore
 from quire.convert.ports.v1.input_store import InputStore
 from quire.jobs import Handler, Policies
