@@ -24,10 +24,10 @@ from uuid import UUID
 
 from bench.report import Row
 from bench.servers import end_on_sigterm, postgres, scratch
-from quire.convert import ConvertDesk, create_conversion
-from quire.convert.application.answer_check import AnswerCheck
+from quire.convert import AcceptanceDesk, create_conversion
 from quire.convert.domain.conversion import KIND
 from quire.convert.infrastructure.http.gateway_client import HttpGatewayClient
+from quire.convert.infrastructure.libxml2.answer_check import PipedAnswerCheck
 from quire.convert.ports.v1.gateway_client import PdfSource
 from quire.entrypoints.convert import CONVERT_QUEUE, input_store, mapping_list
 from quire.entrypoints.engine import Engine, open_engine
@@ -122,7 +122,7 @@ async def _bare(
 
 async def _checked(answer: AsyncIterator[bytes], file: IO[bytes]) -> None:
     """Known to be XML, and safe on the disk, when it returns."""
-    with closing(AnswerCheck(RESULT_MAX_BYTES)) as check:
+    with closing(PipedAnswerCheck(RESULT_MAX_BYTES)) as check:
         async for chunk in answer:
             await check.feed(chunk)
             file.write(chunk)
@@ -140,7 +140,7 @@ async def _through(engine: Engine, names: dict[str, str], pdf: bytes, mapping: s
     """Seconds a job, from the first claim to the last success, of jobs that all wait in a paused queue."""
     settings = load_settings(**names)
     inputs = input_store(settings, engine.storage)
-    desk = ConvertDesk(engine.intake, inputs, mapping_list(settings), len(pdf) + 100, engine.storage)
+    desk = AcceptanceDesk(engine.intake, inputs, mapping_list(settings), len(pdf) + 100, engine.storage)
     await engine.board.pause(CONVERT_QUEUE, "bench")
     ids = [(await create_conversion(desk, WHO, mapping, _once(_variant(pdf)))).job_id for _ in range(calls)]
     await engine.board.resume(CONVERT_QUEUE)

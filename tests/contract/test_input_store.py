@@ -10,8 +10,8 @@ from uuid import UUID
 import pytest
 from tests.contract.storage_setup import disk_storage, s3_storage
 
-from quire.convert.application.input_places import InputPlaces
 from quire.convert.infrastructure.filesystem.input_store import DirectoryInputStore
+from quire.convert.infrastructure.places.input_store import InputPlaces
 from quire.convert.infrastructure.storage.input_store import StoredInputStore
 from quire.convert.ports.v1.input_store import InputStore
 from quire.kernel import new_uuid7

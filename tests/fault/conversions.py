@@ -10,7 +10,7 @@ import yaml
 from tests.fault.records import each_reaches, job_of
 from tests.fault.site import Site
 
-from quire.convert import ConvertDesk, create_conversion
+from quire.convert import AcceptanceDesk, create_conversion
 from quire.entrypoints.convert import input_store, mapping_list
 from quire.entrypoints.engine import Engine
 from quire.jobs import ENDED_STATES, Job
@@ -38,7 +38,7 @@ async def hand_in(site: Site, engine: Engine, pdf: bytes, mapping: str = "alto")
     inputs = input_store(settings, engine.storage)
     await inputs.ensure_ready()
     max_bytes = settings.convert_max_file_bytes
-    desk = ConvertDesk(engine.intake, inputs, mapping_list(settings), max_bytes, engine.storage)
+    desk = AcceptanceDesk(engine.intake, inputs, mapping_list(settings), max_bytes, engine.storage)
 
     async def chunks() -> AsyncIterator[bytes]:
         yield pdf

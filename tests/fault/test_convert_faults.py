@@ -21,6 +21,15 @@ from quire.entrypoints.engine import Engine
 from quire.jobs import JobState, Sight
 
 TIMEOUT_MS = 60_000
+# A worker on a machine that has no more files to give just when an answer is to be checked.
+WITHOUT_PIPES = (
+    "-c",
+    "import errno, os, sys\n"
+    "def pipe(): raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))\n"
+    "os.pipe = pipe\n"
+    "sys.argv = ['quire', 'worker']\n"
+    "import quire.__main__\n",
+)
 
 
 @pytest.fixture(scope="module")
@@ -310,3 +319,14 @@ async def test_a_full_disk_ends_the_job_at_once_and_leaves_nothing_half_written(
     whole = await end_of(engine, await hand_in(site, engine, pdf_that(601, answer="large")))
     assert whole.state is JobState.SUCCEEDED
     assert await engine.board.get(whole.id, Sight("acme")) is not None
+
+
+async def test_an_answer_that_this_machine_cannot_check_is_asked_for_once_more_and_is_no_crash(
+    site: Site, engine: Engine, yard: WorkerYard, tmp_path: Path
+) -> None:
+    yard.start(WITHOUT_PIPES)
+    job = await end_of(engine, await hand_in(site, engine, pdf_that(700)))
+    assert (job.state, job.error_code, job.attempt) == (JobState.FAILED, "IO_ERROR", 2)
+    assert job.error_message == "ANSWER_UNCHECKED: the system answered EMFILE"
+    assert list((tmp_path / "results").iterdir()) == []
+    assert await engine.storage.list("results/") == ()

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from tests.integration.engine_fixture import opened_engine, run_sql
 
-from quire.convert import ConvertDesk, FileSweeper, MappingList, create_conversion
+from quire.convert import AcceptanceDesk, FileSweeper, MappingList, create_conversion
 from quire.convert.infrastructure.filesystem.result_shelf import DirectoryResultShelf
 from quire.convert.infrastructure.storage.input_store import StoredInputStore
 from quire.entrypoints.engine import Engine
@@ -32,7 +32,7 @@ async def pdf(number: int) -> AsyncIterator[bytes]:
 
 
 async def handed_in(engine: Engine, inputs: StoredInputStore, count: int) -> list[UUID]:
-    desk = ConvertDesk(engine.intake, inputs, MappingList(["alto"]), 1000, engine.storage)
+    desk = AcceptanceDesk(engine.intake, inputs, MappingList(["alto"]), 1000, engine.storage)
     return [(await create_conversion(desk, ANN, "alto", pdf(number))).job_id for number in range(count)]
 
 

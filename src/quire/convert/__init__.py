@@ -1,7 +1,7 @@
 """Front door of conversion: PDF to XML through a gateway, and the gateway itself."""
 
 from quire.convert.application.convert_pdf import ConvertParts
-from quire.convert.application.create_conversion import ConvertDesk, create_conversion
+from quire.convert.application.create_conversion import AcceptanceDesk, create_conversion
 from quire.convert.application.file_sweeper import FileSweeper
 from quire.convert.application.step_log import log_step, log_transition
 from quire.convert.application.upload_desk import UploadDesk
@@ -11,8 +11,8 @@ from quire.convert.presentation.handlers.convert_xml import accepting_convert_ha
 
 __all__ = [
     "KIND",
+    "AcceptanceDesk",
     "Conversion",
-    "ConvertDesk",
     "ConvertParts",
     "FileSweeper",
     "MappingList",

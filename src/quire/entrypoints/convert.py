@@ -6,14 +6,16 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from quire.convert import KIND, ConvertParts, FileSweeper, MappingList, convert_handler, log_step
-from quire.convert.application.input_places import InputPlaces
 from quire.convert.domain.gateway_errors import GW_5XX, GW_TIMEOUT
 from quire.convert.infrastructure.filesystem.input_store import DirectoryInputStore
 from quire.convert.infrastructure.filesystem.result_shelf import DirectoryResultShelf
 from quire.convert.infrastructure.http.gateway_client import HttpGatewayClient
+from quire.convert.infrastructure.libxml2.answer_check import PipedAnswerCheck
+from quire.convert.infrastructure.places.input_store import InputPlaces
 from quire.convert.infrastructure.storage.input_store import StoredInputStore
 from quire.convert.ports.v1.input_store import InputStore
 from quire.jobs import Handler, Policies
@@ -81,7 +83,7 @@ async def convert_handlers(settings: Settings) -> AsyncIterator[list[Handler]]:
             inputs=input_store(settings, storage),
             gateway=gateway,
             mappings=mapping_list(settings),
-            max_result_bytes=settings.convert_max_result_bytes,
+            new_check=partial(PipedAnswerCheck, settings.convert_max_result_bytes),
             shelf=result_shelf(settings),
         )
         await parts.inputs.ensure_ready()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quire.convert import ConvertDesk, UploadDesk
+from quire.convert import AcceptanceDesk, UploadDesk
 from quire.convert.presentation.routes.conversions import ConversionDesk
 from quire.entrypoints.convert import input_store, mapping_list
 from quire.entrypoints.engine import Engine
@@ -12,7 +12,7 @@ from quire.runtime.settings import Settings
 
 def conversion_desk(engine: Engine, settings: Settings, watch: CompletionWatch) -> ConversionDesk:
     return ConversionDesk(
-        convert=ConvertDesk(
+        acceptance=AcceptanceDesk(
             engine.intake,
             input_store(settings, engine.storage),
             mapping_list(settings),

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
-from quire.convert.application.process_pdf import ConversionDesk
+from quire.convert.application.process_pdf import GatewayDesk
 from quire.convert.infrastructure.jail.pdf_mapper import JailedPdfMapper
 from quire.convert.infrastructure.mappings import MAPPINGS
 from quire.convert.presentation.gateway_routes import gateway_health_routes, gateway_routes
@@ -47,12 +47,12 @@ async def open_gateway(settings: Settings) -> AsyncIterator[FastAPI]:
     try:
         await mapper.check()
         slots = settings.gateway_slots
-        yield assemble_gateway(settings, ConversionDesk(mapper, slots, WAITING_PER_SLOT * slots))
+        yield assemble_gateway(settings, GatewayDesk(mapper, slots, WAITING_PER_SLOT * slots))
     finally:
         await mapper.close()
 
 
-def assemble_gateway(settings: Settings, desk: ConversionDesk) -> FastAPI:
+def assemble_gateway(settings: Settings, desk: GatewayDesk) -> FastAPI:
     """Without a token the routes are open, and the address it binds to is the wall."""
     token = settings.gateway_token.get_secret_value()
     routes, health = [gateway_routes(desk)], [gateway_health_routes(desk)]

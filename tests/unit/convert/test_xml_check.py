@@ -11,9 +11,9 @@ import zlib
 
 import pytest
 
-from quire.convert.application.answer_check import PIPE_BYTES, AnswerCheck
 from quire.convert.domain.gateway_errors import BadGatewayAnswerError
-from quire.convert.domain.xml_check import check_xml
+from quire.convert.infrastructure.libxml2.answer_check import PIPE_BYTES, PipedAnswerCheck
+from quire.convert.infrastructure.libxml2.xml_check import check_xml
 
 DEADLINE_SECONDS = 60.0
 
@@ -22,7 +22,7 @@ WHOLE = (
 )
 
 
-async def feed(check: AnswerCheck, document: bytes, step: int) -> None:
+async def feed(check: PipedAnswerCheck, document: bytes, step: int) -> None:
     async with asyncio.timeout(DEADLINE_SECONDS):
         for start in range(0, len(document), step):
             await check.feed(document[start : start + step])
@@ -30,7 +30,7 @@ async def feed(check: AnswerCheck, document: bytes, step: int) -> None:
 
 
 async def check(document: bytes, step: int = 7, max_bytes: int = 1_000_000) -> None:
-    checking = AnswerCheck(max_bytes)
+    checking = PipedAnswerCheck(max_bytes)
     try:
         await feed(checking, document, step)
     finally:
@@ -101,7 +101,7 @@ async def test_a_document_that_nests_too_deep_is_refused() -> None:
 
 async def test_a_long_document_that_nests_too_deep_is_refused_where_it_does() -> None:
     """The rest is not taken: it would not fit into the pipe."""
-    checking = AnswerCheck(1 << 30)
+    checking = PipedAnswerCheck(1 << 30)
     try:
         with pytest.raises(BadGatewayAnswerError, match="deeper than 256"):
             await asyncio.wait_for(checking.feed(b"<a>" * PIPE_BYTES), DEADLINE_SECONDS)
@@ -126,7 +126,7 @@ def test_what_the_parser_left_unread_passes_for_nothing(monkeypatch: pytest.Monk
     outlet, inlet = os.pipe()
     os.write(inlet, b"<a/>")
     os.close(inlet)
-    monkeypatch.setattr("quire.convert.domain.xml_check.PIPES", "/nowhere/{}")
+    monkeypatch.setattr("quire.convert.infrastructure.libxml2.xml_check.PIPES", "/nowhere/{}")
     try:
         with pytest.raises(OSError, match="not read"):
             check_xml(outlet)

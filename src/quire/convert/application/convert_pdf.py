@@ -4,22 +4,23 @@ into the storage, which keeps it when the check has passed, and nobody sees it b
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, aclosing, closing
 from dataclasses import dataclass
 from functools import partial
 
-from quire.convert.application.answer_check import AnswerCheck
 from quire.convert.application.step_log import Step, log_step
 from quire.convert.domain.conversion import Conversion
 from quire.convert.domain.gateway_errors import (
     GW_5XX,
     GW_TIMEOUT,
     IO_ERROR,
+    AnswerUncheckedError,
     GatewayError,
     GatewayUnreachableError,
 )
 from quire.convert.domain.mapping_list import MappingList
+from quire.convert.ports.v1.answer_check import AnswerCheck
 from quire.convert.ports.v1.gateway_client import GatewayClient, PdfSource
 from quire.convert.ports.v1.input_store import InputStore
 from quire.convert.ports.v1.result_shelf import ResultDraft, ResultShelf
@@ -39,6 +40,7 @@ MISSING = (
     "the file that was handed in is not where this worker looks; was UPLOADS_DIR or the storage changed?"
 )
 LOCAL_FAULTS = (
+    AnswerUncheckedError,
     StorageCorruptError,
     StorageFullError,
     StorageKeyError,
@@ -53,7 +55,7 @@ class ConvertParts:
     inputs: InputStore
     gateway: GatewayClient
     mappings: MappingList
-    max_result_bytes: int
+    new_check: Callable[[], AnswerCheck]
     shelf: ResultShelf | None = None
 
 
@@ -84,7 +86,7 @@ async def _call_and_keep(parts: ConvertParts, job: Conversion, context: JobConte
             draft = parts.shelf.draft(lease.job_id, lease.fence)
             stack.push_async_callback(draft.close)
         answer = parts.gateway.process(job.mapping, await _source(parts, job, context))
-        check = stack.enter_context(closing(AnswerCheck(parts.max_result_bytes)))
+        check = stack.enter_context(closing(parts.new_check()))
         chunks = await stack.enter_async_context(aclosing(_checked(check, answer, draft)))
         artifact = await context.put_artifact_stream(
             chunks,

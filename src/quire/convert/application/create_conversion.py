@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class ConvertDesk:
+class AcceptanceDesk:
     """What accepting files needs; wired once a process."""
 
     intake: Intake
@@ -34,7 +34,7 @@ class ConvertDesk:
 
 
 async def create_conversion(
-    desk: ConvertDesk, caller: Principal, mapping: str, chunks: AsyncIterator[bytes]
+    desk: AcceptanceDesk, caller: Principal, mapping: str, chunks: AsyncIterator[bytes]
 ) -> Receipt:
     """The bytes are there before the job is: a worker may take it at once."""
     desk.mappings.check(mapping)
@@ -51,7 +51,9 @@ async def create_conversion(
     return receipt
 
 
-async def _take_in(desk: ConvertDesk, job_id: UUID, mapping: str, chunks: AsyncIterator[bytes]) -> Conversion:
+async def _take_in(
+    desk: AcceptanceDesk, job_id: UUID, mapping: str, chunks: AsyncIterator[bytes]
+) -> Conversion:
     check = PdfCheck(desk.max_file_bytes)
     await desk.inputs.put(job_id, _checked(chunks, check))
     return Conversion(mapping, check.sha256, check.size_bytes)
@@ -65,7 +67,7 @@ async def _checked(chunks: AsyncIterator[bytes], check: PdfCheck) -> AsyncIterat
 
 
 async def _enqueue_once(
-    desk: ConvertDesk, caller: Principal, job_id: UUID, conversion: Conversion
+    desk: AcceptanceDesk, caller: Principal, job_id: UUID, conversion: Conversion
 ) -> Receipt:
     """What is done answers only with a result that is what was converted; a wrong one goes and is made again."""
     receipt = await _enqueue(desk, caller, job_id, conversion)
@@ -88,7 +90,7 @@ async def _is_whole(storage: StorageBackend, kept: Artifact) -> bool:
     return digest.hexdigest() == kept.sha256
 
 
-async def _enqueue(desk: ConvertDesk, caller: Principal, job_id: UUID, conversion: Conversion) -> Receipt:
+async def _enqueue(desk: AcceptanceDesk, caller: Principal, job_id: UUID, conversion: Conversion) -> Receipt:
     size_class = desk.intake.policies.queues.size_class_of(conversion.size_bytes)
     request = JobRequest(KIND, conversion.to_payload(), size_class=size_class, job_id=job_id)
     (receipt,) = await enqueue_jobs(desk.intake, [request], tenant_id=caller.tenant_id, created_by=caller.id)

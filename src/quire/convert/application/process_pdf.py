@@ -14,7 +14,7 @@ from quire.convert.ports.v1.pdf_mapper import PdfMapper
 from quire.kernel import QuireError
 
 
-class ConversionDesk:
+class GatewayDesk:
     """`slots` conversions at once, as many again waiting as `waiting_max`; whoever comes after is told to come back."""
 
     def __init__(self, mapper: PdfMapper, slots: int, waiting_max: int) -> None:
@@ -47,7 +47,7 @@ class ConversionDesk:
             raise UnknownMappingError(f"`mapping` is one of {', '.join(known)}")
 
 
-async def process_pdf(desk: ConversionDesk, mapping: str, pdf: IO[bytes]) -> IO[bytes]:
+async def process_pdf(desk: GatewayDesk, mapping: str, pdf: IO[bytes]) -> IO[bytes]:
     desk.check_mapping(mapping)
     async with desk.turn():
         began = time.perf_counter()

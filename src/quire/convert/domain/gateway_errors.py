@@ -84,6 +84,14 @@ class BadGatewayAnswerError(GatewayError):
     retryable = True
 
 
+class AnswerUncheckedError(QuireError):
+    """This machine had no room, files or threads to look at the answer with. Of the answer it says nothing."""
+
+    code = "ANSWER_UNCHECKED"
+    title = "The gateway's answer could not be checked"
+    retryable = True
+
+
 def refusal_of(
     status: int, detail: str, retry_after_seconds: float = 0.0, *, gateway_code: str | None = None
 ) -> GatewayError:

@@ -6,13 +6,14 @@ from collections.abc import Iterable
 
 from quire.kernel import InvalidInputError
 
-# What the mappings of the bundled gateway give; another gateway may have more.
+# What the mappings of the bundled gateway give; another gateway may have more. Here and not beside the mappings, for
+# the API tells it too, and loading them would cost it half a second and 40 MB.
 DESCRIPTIONS = {
-    "alto": "ALTO 4: pages, blocks, lines and words with their boxes, fonts and confidence",
-    "tei": "TEI P5: headings, paragraphs, lists and page breaks",
-    "akn": "Akoma Ntoso 3: parts, articles, sections and numbered paragraphs of legal texts",
-    "facturx": "the invoice (CII) that a Factur-X or ZUGFeRD file carries",
-    "ubl-invoice": "that invoice as UBL 2.1",
+    "alto": "Pages, blocks, lines and words with boxes, fonts and confidence",
+    "tei": "Headings, paragraphs, lists and page breaks, as TEI P5",
+    "akn": "Parts, chapters, articles, sections and numbered paragraphs of legal texts, as Akoma Ntoso 3",
+    "facturx": "The invoice (CII) that a Factur-X or ZUGFeRD file carries, unchanged",
+    "ubl-invoice": "The invoice that a Factur-X or ZUGFeRD file carries, as UBL 2.1",
 }
 
 

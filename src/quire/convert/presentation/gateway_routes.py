@@ -10,7 +10,7 @@ from fastapi import APIRouter, Header, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
-from quire.convert.application.process_pdf import ConversionDesk, process_pdf
+from quire.convert.application.process_pdf import GatewayDesk, process_pdf
 from quire.convert.presentation.process_form import read_form
 from quire.kernel import NotAcceptableError
 from quire.runtime.http import StrictRoute
@@ -23,7 +23,7 @@ CHUNK_BYTES = 1_048_576
 WHOLE_BYTES = 8_388_608
 
 
-class MappingView(BaseModel):
+class GatewayMappingView(BaseModel):
     name: str
     version: str
     description: str
@@ -31,15 +31,15 @@ class MappingView(BaseModel):
     namespace: str
 
 
-class MappingsView(BaseModel):
-    mappings: list[MappingView]
+class GatewayMappingsView(BaseModel):
+    mappings: list[GatewayMappingView]
 
 
 class GatewayHealthView(BaseModel):
     status: str
 
 
-def gateway_routes(desk: ConversionDesk) -> APIRouter:
+def gateway_routes(desk: GatewayDesk) -> APIRouter:
     router = APIRouter(tags=["gateway"], route_class=StrictRoute)
 
     @router.post("/process", response_class=Response, responses={200: {"content": {XML: {}}}})
@@ -56,10 +56,10 @@ def gateway_routes(desk: ConversionDesk) -> APIRouter:
         return StreamingResponse(_chunks(xml), media_type=XML, headers={"Content-Length": str(size)})
 
     @router.get("/mappings")
-    async def list_mappings() -> MappingsView:
-        return MappingsView(
+    async def list_mappings() -> GatewayMappingsView:
+        return GatewayMappingsView(
             mappings=[
-                MappingView(
+                GatewayMappingView(
                     name=about.name,
                     version=about.version,
                     description=about.description,
@@ -73,7 +73,7 @@ def gateway_routes(desk: ConversionDesk) -> APIRouter:
     return router
 
 
-def gateway_health_routes(desk: ConversionDesk) -> APIRouter:
+def gateway_health_routes(desk: GatewayDesk) -> APIRouter:
     router = APIRouter(tags=["health"], route_class=StrictRoute)
 
     @router.get("/health")

@@ -1,4 +1,4 @@
-"""The mappings that ship, by name. Another one is one file here, its schema, and a line in this table."""
+"""The mappings that ship, by name. What another one takes is in `docs/guides/convert.md`, "Adding a mapping"."""
 
 from __future__ import annotations
 

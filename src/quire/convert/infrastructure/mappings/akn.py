@@ -12,6 +12,7 @@ from lxml import etree
 from quire.convert.domain.document_kind import kind_of
 from quire.convert.domain.legal_numbering import container_of
 from quire.convert.domain.legal_outline import Outline, Provision, Recitals, outline_of
+from quire.convert.domain.mapping_list import DESCRIPTIONS
 from quire.convert.domain.xml_mapping import XmlMapping
 from quire.convert.infrastructure.mappings.akn_meta import AKN, NAMESPACE, add_meta
 from quire.convert.infrastructure.mappings.mapping import Mapping, Source
@@ -189,7 +190,7 @@ MAPPING = Mapping(
     XmlMapping(
         name="akn",
         version="5",
-        description="Legal structure: parts, chapters, articles, sections, numbered paragraphs",
+        description=DESCRIPTIONS["akn"],
         schema="Akoma Ntoso 3.0 (OASIS LegalDocML 1.0)",
         namespace=NAMESPACE,
     ),

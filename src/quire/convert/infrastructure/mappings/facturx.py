@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from quire.convert.domain.mapping_list import DESCRIPTIONS
 from quire.convert.domain.xml_mapping import XmlMapping
 from quire.convert.infrastructure.mappings.embedded_invoice import CII, embedded_invoice
 from quire.convert.infrastructure.mappings.mapping import Mapping, Source
@@ -16,7 +17,7 @@ MAPPING = Mapping(
     XmlMapping(
         name="facturx",
         version="1",
-        description="The embedded Cross Industry Invoice, unchanged",
+        description=DESCRIPTIONS["facturx"],
         schema="Factur-X 1.0, the profile it names",
         namespace=CII,
     ),

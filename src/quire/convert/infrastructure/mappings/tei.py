@@ -6,6 +6,7 @@ from __future__ import annotations
 from lxml import etree
 
 from quire.convert.domain.language import language_of
+from quire.convert.domain.mapping_list import DESCRIPTIONS
 from quire.convert.domain.xml_mapping import XmlMapping
 from quire.convert.infrastructure.mappings.mapping import Mapping, Source
 from quire.convert.infrastructure.mappings.schema import Schema
@@ -135,7 +136,7 @@ MAPPING = Mapping(
     XmlMapping(
         name="tei",
         version=VERSION,
-        description="Headings, paragraphs, lists and page breaks, without the paper's own lines",
+        description=DESCRIPTIONS["tei"],
         schema="TEI P5 4.3.0",
         namespace=NAMESPACE,
     ),

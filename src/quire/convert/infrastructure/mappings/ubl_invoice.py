@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from lxml import etree
 
+from quire.convert.domain.mapping_list import DESCRIPTIONS
 from quire.convert.domain.xml_mapping import CreditNoteError, InvoiceWithoutLinesError, XmlMapping
 from quire.convert.infrastructure.mappings.cii_reader import Cii
 from quire.convert.infrastructure.mappings.embedded_invoice import embedded_invoice
@@ -131,7 +132,7 @@ MAPPING = Mapping(
     XmlMapping(
         name="ubl-invoice",
         version="2",
-        description="The embedded invoice, translated to UBL",
+        description=DESCRIPTIONS["ubl-invoice"],
         schema="UBL 2.1 Invoice",
         namespace=INVOICE,
     ),

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import JSONResponse
 
-from quire.convert.application.create_conversion import ConvertDesk, create_conversion
+from quire.convert.application.create_conversion import AcceptanceDesk, create_conversion
 from quire.convert.application.find_conversion import find_conversion
 from quire.convert.application.upload_desk import UploadDesk
 from quire.convert.domain.conversion import KIND
@@ -46,7 +46,7 @@ EXPIRED = "CONVERSION_EXPIRED"
 class ConversionDesk:
     """What the routes work with; wired by the entrypoint."""
 
-    convert: ConvertDesk
+    acceptance: AcceptanceDesk
     uploads: UploadDesk
     board: JobBoard
     broker: Broker
@@ -66,7 +66,7 @@ def _add_asking(router: APIRouter, desk: ConversionDesk) -> None:
     @router.get("/mappings")
     async def list_mappings(caller: CurrentPrincipal) -> list[MappingView]:
         """The allow-list."""
-        names = desk.convert.mappings.names
+        names = desk.acceptance.mappings.names
         return [MappingView(name=name, description=DESCRIPTIONS.get(name, "")) for name in names]
 
     @router.post("/uploads", status_code=201)
@@ -91,7 +91,7 @@ def _add_asking(router: APIRouter, desk: ConversionDesk) -> None:
     async def create_conversion_job(caller: CurrentPrincipal, request: Request) -> Response:
         """202 for a new job, 200 for one that converts the same bytes with the same mapping."""
         async with wanted_conversion(request, caller, desk.uploads) as (mapping, chunks):
-            receipt = await create_conversion(desk.convert, caller, mapping, chunks)
+            receipt = await create_conversion(desk.acceptance, caller, mapping, chunks)
         body = ConversionReceipt(job_id=receipt.job_id, status=receipt.state).model_dump(mode="json")
         status = 202 if receipt.outcome == "created" else 200
         return JSONResponse(body, status, {"Location": f"/convert/jobs/{receipt.job_id}"})

@@ -5,21 +5,34 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import fcntl
 import os
+from collections.abc import Iterator
 from io import FileIO
 from threading import Thread
 
-from quire.convert.domain.gateway_errors import BadGatewayAnswerError
-from quire.convert.domain.xml_check import check_start, check_xml
+from quire.convert.domain.gateway_errors import AnswerUncheckedError, BadGatewayAnswerError
+from quire.convert.infrastructure.libxml2.xml_check import check_start, check_xml
 
 # The most that Linux lets anybody have.
 PIPE_BYTES = 1_048_576
+UNREAD = "the answer was not read to its end"
 
 
-class AnswerCheck:
-    """The thread is its own: one of the shared threads, waiting for bytes, could be the one that the disk waits for.
-    It starts with the first byte and ends by `finish` or `close`."""
+@contextlib.contextmanager
+def system_faults() -> Iterator[None]:
+    """Too many open files, no `/dev/fd`. None of it is a full disk, whatever its number says: nothing here is kept."""
+    try:
+        yield
+    except OSError as error:
+        cause = errno.errorcode.get(error.errno or 0)
+        raise AnswerUncheckedError(f"the system answered {cause}" if cause else UNREAD) from error
+
+
+class PipedAnswerCheck:
+    """Implements `AnswerCheck`. The thread is its own: one of the shared threads, waiting for bytes, could be the one
+    that the disk waits for. It starts with the first byte and ends by `finish` or `close`."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -33,25 +46,22 @@ class AnswerCheck:
 
     async def feed(self, chunk: bytes) -> None:
         """Raises what the check has found by now."""
-        inlet = self._inlet or self._begin(chunk)
-        self._size_bytes += len(chunk)
-        if self._size_bytes > self._max_bytes:
-            raise BadGatewayAnswerError(f"the answer is larger than {self._max_bytes} bytes", status=200)
-        view = memoryview(chunk)
-        while view and not self._verdict.done():
-            if written := inlet.write(view):
-                view = view[written:]
-            else:
-                await self._room(inlet)
-        if self._verdict.done():
-            self._verdict.result()
+        with system_faults():
+            inlet = self._inlet or self._begin(chunk)
+            self._size_bytes += len(chunk)
+            if self._size_bytes > self._max_bytes:
+                raise BadGatewayAnswerError(f"the answer is larger than {self._max_bytes} bytes", status=200)
+            await self._hand_over(memoryview(chunk), inlet)
+            if self._verdict.done():
+                self._verdict.result()
 
     async def finish(self) -> None:
         """Raises unless it was one whole document."""
         if self._inlet is None:
             raise BadGatewayAnswerError("the answer is empty", status=200)
-        self.close()
-        await self._verdict
+        with system_faults():
+            self.close()
+            await self._verdict
 
     def close(self) -> None:
         # In this order: a loop that still watched an inlet without an outlet would report an error of its own.
@@ -69,8 +79,20 @@ class AnswerCheck:
         os.set_blocking(inlet, False)
         # An outlet of its own, for it may read on when nobody here waits for it any more.
         its_own = FileIO(os.dup(outlet), "r")
-        Thread(target=self._run, args=(its_own,), name="answer_check", daemon=True).start()
+        thread = Thread(target=self._run, args=(its_own,), name="answer_check", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            its_own.close()
+            raise AnswerUncheckedError("the system gave no thread") from None
         return self._inlet
+
+    async def _hand_over(self, view: memoryview, inlet: FileIO) -> None:
+        while view and not self._verdict.done():
+            if written := inlet.write(view):
+                view = view[written:]
+            else:
+                await self._room(inlet)
 
     async def _room(self, inlet: FileIO) -> None:
         """Waits for the verdict too: a check that has found something reads no more."""

@@ -1,0 +1,1 @@
+"""The check of answers, by libxml2 behind a pipe."""

@@ -1,0 +1,1 @@
+"""Over other adapters of the same port."""
