@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import IO
 from xml.sax.saxutils import quoteattr
 
+from quire.convert.domain.mapping_list import DESCRIPTIONS
 from quire.convert.domain.xml_mapping import XmlMapping
 from quire.convert.infrastructure.mappings.mapping import Mapping, Source
 from quire.convert.infrastructure.mappings.schema import Schema
@@ -194,7 +195,7 @@ MAPPING = Mapping(
     XmlMapping(
         name="alto",
         version=VERSION,
-        description="Pages, blocks, lines and words with boxes, fonts and confidence",
+        description=DESCRIPTIONS["alto"],
         schema="ALTO 4.3",
         namespace=NAMESPACE,
     ),

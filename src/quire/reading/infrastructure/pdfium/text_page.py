@@ -171,6 +171,16 @@ class TextPage:
         _, top, _, bottom = self._turned_box(written.first, written.first)
         return self._checked(written.text, written.left, top, written.right, bottom)
 
+    def _ends(self, first: int, last: int) -> tuple[float, float]:
+        """The left edge of one character and the right edge of another: the quick way where most words are."""
+        if not self._view.is_upright:
+            return self._edges(first)[0], self._edges(last)[1]
+        rect, shift = self._rect, self._view.left
+        library.loose_box(self._handle, first, self._to_rect)
+        left = rect.left - shift
+        library.loose_box(self._handle, last, self._to_rect)
+        return left, rect.right - shift
+
     def _edges(self, place: int) -> tuple[float, float]:
         """Of one character, as the page is read."""
         rect, view = self._rect, self._view
@@ -295,7 +305,7 @@ class TextPage:
     def _word(self, first: int, last: int, text: str, broken: bool) -> tuple[Word | None, float]:
         if self._object == self._plain:
             # The hyphen of a broken word is the character after its last.
-            left, right = self._edges(first)[0], self._edges(last + broken)[1]
+            left, right = self._ends(first, last + broken)
             baseline, top, bottom = self._baseline, self._top, self._bottom
         else:
             left, top, right, bottom = self._turned_box(first, last)
