@@ -42,7 +42,7 @@ fmt: setup ## Format the code and fix what the linter can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-openapi: setup ## Write contracts/openapi.json from the application
+openapi: setup ## Write contracts/ from the applications
 	$(BIN)/python scripts/openapi.py $(ARGS)
 
 clean: ## Remove .venv and caches; keeps the data directory

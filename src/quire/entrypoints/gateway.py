@@ -21,7 +21,6 @@ from quire.runtime.settings import Settings
 
 # Room for the form's own lines around the file.
 FORM_BYTES = 16_384
-WAITING_PER_SLOT = 16
 
 
 class OneToken:
@@ -31,37 +30,42 @@ class OneToken:
         self._token = token.encode()
 
     async def authenticate(self, credential: str) -> Principal:
-        if not self._token or not hmac.compare_digest(credential.encode(), self._token):
+        if not hmac.compare_digest(credential.encode(), self._token):
             raise UnauthenticatedError("this is not the gateway's token", code="TOKEN_UNKNOWN")
         return Principal(token_id="gateway", user="worker", tenant_id="", role="user")  # noqa: S106
 
 
 @asynccontextmanager
 async def open_gateway(settings: Settings) -> AsyncIterator[FastAPI]:
+    desk = gateway_desk(settings)
+    try:
+        await desk.mapper.check()
+        yield assemble_gateway(settings, desk)
+    finally:
+        await desk.mapper.close()
+
+
+def gateway_desk(settings: Settings) -> GatewayDesk:
+    """Nothing runs yet."""
+    slots = settings.gateway_slots
     mapper = JailedPdfMapper(
         tuple(mapping.about for mapping in MAPPINGS.values()),
         _limits(settings),
         joins={name: mapping.join for name, mapping in MAPPINGS.items() if mapping.join},
-        processes=settings.gateway_slots,
+        processes=slots,
     )
-    try:
-        await mapper.check()
-        slots = settings.gateway_slots
-        yield assemble_gateway(settings, GatewayDesk(mapper, slots, WAITING_PER_SLOT * slots))
-    finally:
-        await mapper.close()
+    return GatewayDesk(mapper, slots, settings.gateway_waiting_per_slot * slots)
 
 
 def assemble_gateway(settings: Settings, desk: GatewayDesk) -> FastAPI:
-    """Without a token the routes are open, and the address it binds to is the wall."""
+    """Without a token everything is open, and the address it binds to is the wall."""
     token = settings.gateway_token.get_secret_value()
-    routes, health = [gateway_routes(desk)], [gateway_health_routes(desk)]
     limit = BodyLimitRule("POST", re.compile("/process"), settings.gateway_max_bytes + FORM_BYTES)
     return build_http_app(
         settings,
-        authenticator=OneToken(token),
-        routers=routes if token else [],
-        open_routers=health if token else [*health, *routes],
+        authenticator=OneToken(token) if token else None,
+        routers=[gateway_routes(desk)],
+        open_routers=[gateway_health_routes(desk)],
         body_limits=[limit],
     )
 
@@ -71,5 +75,6 @@ def _limits(settings: Settings) -> ReadingLimits:
         memory_bytes=settings.gateway_memory_bytes,
         cpu_seconds=settings.gateway_cpu_seconds,
         wall_seconds=settings.gateway_wall_seconds,
+        output_bytes=settings.gateway_max_result_bytes,
         pages=settings.gateway_max_pages,
     )

@@ -315,6 +315,19 @@ class Settings(BaseSettings):
     gateway_wall_seconds: float = Field(
         120.0, gt=0, alias="QUIRE_GATEWAY_WALL_SEC", description="Time that reading one document may take."
     )
+    gateway_max_result_bytes: int = Field(
+        268_435_456,
+        ge=1_048_576,
+        alias="QUIRE_GATEWAY_MAX_RESULT_BYTES",
+        description="Largest XML that the gateway makes of a document.",
+    )
+    gateway_waiting_per_slot: int = Field(
+        16,
+        ge=1,
+        le=1_000,
+        alias="QUIRE_GATEWAY_WAITING_PER_SLOT",
+        description="Documents that may wait for each slot of the gateway; one more is 429.",
+    )
 
     # Telemetry
     log_level: Literal["debug", "info", "warning", "error"] = Field(

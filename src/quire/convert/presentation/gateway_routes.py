@@ -22,6 +22,25 @@ CHUNK_BYTES = 1_048_576
 # Up to here an answer has not left memory; sending it in pieces would cost a thread's turn each.
 WHOLE_BYTES = 8_388_608
 
+# The form is read as it comes, so its description is written down here.
+FORM = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["mapping", "file"],
+                    "properties": {
+                        "mapping": {"type": "string", "description": "One of `GET /mappings`."},
+                        "file": {"type": "string", "format": "binary", "description": "The PDF."},
+                    },
+                }
+            }
+        },
+    }
+}
+
 
 class GatewayMappingView(BaseModel):
     name: str
@@ -42,7 +61,9 @@ class GatewayHealthView(BaseModel):
 def gateway_routes(desk: GatewayDesk) -> APIRouter:
     router = APIRouter(tags=["gateway"], route_class=StrictRoute)
 
-    @router.post("/process", response_class=Response, responses={200: {"content": {XML: {}}}})
+    @router.post(
+        "/process", response_class=Response, responses={200: {"content": {XML: {}}}}, openapi_extra=FORM
+    )
     async def process(request: Request, accept: Annotated[str, Header(max_length=1000)] = "*/*") -> Response:
         """The PDF in `file` as XML by `mapping`, both fields of multipart/form-data."""
         _check_accept(accept)
@@ -70,6 +91,11 @@ def gateway_routes(desk: GatewayDesk) -> APIRouter:
             ]
         )
 
+    @router.get("/metrics", include_in_schema=False)
+    async def metrics(request: Request) -> Response:
+        body, content_type = render_metrics(request.headers.get("accept", ""))
+        return Response(body, headers={"Content-Type": content_type})
+
     return router
 
 
@@ -86,11 +112,6 @@ def gateway_health_routes(desk: GatewayDesk) -> APIRouter:
         """A document could be read now; otherwise 503."""
         await desk.mapper.check()
         return GatewayHealthView(status="ready")
-
-    @router.get("/metrics", include_in_schema=False)
-    async def metrics(request: Request) -> Response:
-        body, content_type = render_metrics(request.headers.get("accept", ""))
-        return Response(body, headers={"Content-Type": content_type})
 
     return router
 

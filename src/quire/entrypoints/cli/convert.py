@@ -14,6 +14,7 @@ from quire.entrypoints.cli.job_waiting import ENDED, exit_by_outcome, wait_for_j
 from quire.entrypoints.cli.listing import AsJson, show_json
 from quire.entrypoints.cli.moments import ago, between, size
 from quire.entrypoints.cli.sheet import printable, put, sheet
+from quire.entrypoints.cli.silent_xml import says_nothing
 from quire.entrypoints.cli.whole_file import LocalFileError, in_words, whole_file
 from quire.entrypoints.cli.with_api import with_api
 from quire.kernel import UnavailableError
@@ -44,6 +45,8 @@ def convert(
         return
     if file is None or mapping is None:
         raise typer.BadParameter("give a file and --mapping; --list shows the mappings")
+    if output is not None and output.exists() and file.exists() and output.samefile(file):
+        raise LocalFileError(f"{output}: it is the PDF itself; give the XML another name")
     try:
         with file.open("rb") as source:
             job_id, existed = api.post_pdf(source, mapping)
@@ -55,6 +58,8 @@ def convert(
         path = output or Path(f"{file.stem}.{mapping}.xml")
         _save(api, job, path)
         job["file"] = str(path)
+        if path.is_file() and says_nothing(path, mapping):
+            typer.echo(f"{path}: no text in it; the pages are pictures, as scans are, or empty", err=True)
     show_json(job) if as_json else _show(job)
     exit_by_outcome(ended)
 

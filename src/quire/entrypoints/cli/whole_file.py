@@ -37,6 +37,8 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         return
     try:
         place = path.resolve() if path.is_symlink() else path
+        if place.is_dir():
+            raise IsADirectoryError
         with place.open("wb") if _is_special(place) else _draft_of(place) as target:
             yield target
     except OSError as error:

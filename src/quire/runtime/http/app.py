@@ -31,14 +31,15 @@ EXPOSED_HEADERS = ("X-Request-Id", "traceparent", "Retry-After", "RateLimit-Rema
 def build_http_app(
     settings: Settings,
     *,
-    authenticator: Authenticator,
+    authenticator: Authenticator | None,
     routers: Sequence[APIRouter],
     open_routers: Sequence[APIRouter] = (),
     body_limits: Sequence[BodyLimitRule] = (),
     outage_codes: Mapping[tuple[str, str], str] = NO_CODES,
 ) -> FastAPI:
-    """Routes of `routers` are reached with a principal only; those of `open_routers` check theirs. `outage_codes`: what
-    a method and path answer with 503 when the caller cannot be looked up."""
+    """Routes of `routers` are reached with a principal only; those of `open_routers` check theirs. Without an
+    authenticator all are open. `outage_codes`: what a method and path answer with 503 when the caller cannot be looked
+    up."""
     opened = [*open_routers, openapi_route()]
     open_routes = OpenRoutes(route for router in opened for route in router.routes)
     app = FastAPI(
@@ -64,21 +65,21 @@ def build_http_app(
 
 def _middlewares(
     settings: Settings,
-    authenticator: Authenticator,
+    authenticator: Authenticator | None,
     open_routes: OpenRoutes,
     body_limits: Sequence[BodyLimitRule],
     outage_codes: Mapping[tuple[str, str], str],
 ) -> list[Middleware]:
     """From the outside in: a name and a measure for every request, then errors become answers, then the
     gates, with a stranger refused before anything is read from them."""
-    gates = [
-        Middleware(
-            Authentication, authenticator=authenticator, open_routes=open_routes, outage_codes=outage_codes
-        ),
-        Middleware(BodyLimit, default_bytes=settings.max_body_bytes, rules=body_limits),
-    ]
+    gates = [Middleware(BodyLimit, default_bytes=settings.max_body_bytes, rules=body_limits)]
     if settings.rate_limit_per_minute:
-        gates.insert(1, Middleware(RateLimit, per_minute=settings.rate_limit_per_minute))
+        gates.insert(0, Middleware(RateLimit, per_minute=settings.rate_limit_per_minute))
+    if authenticator is not None:
+        known = Middleware(
+            Authentication, authenticator=authenticator, open_routes=open_routes, outage_codes=outage_codes
+        )
+        gates.insert(0, known)
     return [
         Middleware(RequestContext),
         Middleware(RequestMetrics),

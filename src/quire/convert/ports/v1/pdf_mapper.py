@@ -18,6 +18,10 @@ class PdfMapper(Protocol):
         nothing running."""
         ...
 
+    async def close(self) -> None:
+        """SHALL end whatever runs for it."""
+        ...
+
     async def check(self) -> None:
         """SHALL raise an UnavailableError while nothing could be mapped."""
         ...
