@@ -3,6 +3,7 @@ document, and keeps nobody else from being served."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Iterator
@@ -16,9 +17,11 @@ from tests.unit.convert.samples import sample
 from tests.unit.convert.wrong_mappings import WRONG
 
 from quire.convert.infrastructure.mappings.sample_pdf import sample_pdf
+from quire.reading.infrastructure.jail.jail import PATIENCE_SECONDS
 
 WAITING = 16
-SETTINGS = {"QUIRE_GATEWAY_SLOTS": "1", "QUIRE_GATEWAY_WALL_SEC": "2"}
+WALL_SECONDS = 2
+SETTINGS = {"QUIRE_GATEWAY_SLOTS": "1", "QUIRE_GATEWAY_WALL_SEC": str(WALL_SECONDS)}
 
 
 @pytest.fixture(scope="module")
@@ -59,11 +62,13 @@ def test_when_as_many_wait_as_may_the_next_is_told_to_come_back_and_those_are_se
             wait_until(lambda: waiting_now(gateway) == WAITING)
             refused = gateway.process_pdf(sample_pdf())
         finally:
-            os.kill(reader, signal.SIGCONT)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(reader, signal.SIGCONT)
     assert said(refused) == (429, "GATEWAY_BUSY", True)
     assert refused.headers["retry-after"] == "1"
     assert said(asleep.result()) == (413, "READING_TOO_COSTLY", False)
     assert "more time" in asleep.result().json()["detail"]
+    assert asleep.result().elapsed.total_seconds() < WALL_SECONDS + PATIENCE_SECONDS
     assert {answer.result().status_code for answer in waiting} == {200}
     assert waiting_now(gateway) == 0
     assert gateway.process_pdf(sample_pdf()).status_code == 200
