@@ -53,11 +53,11 @@ class GatewayServer:
 
 
 @contextmanager
-def running_gateway(directory: Path, **settings: str) -> Iterator[GatewayServer]:
+def running_gateway(directory: Path, *, program: str = "quire", **settings: str) -> Iterator[GatewayServer]:
     ready = directory / "ready"
     with (directory / "gateway.log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "quire", "gateway", "--port", "0", "--ready-file", str(ready)],
+            [sys.executable, "-m", program, "gateway", "--port", "0", "--ready-file", str(ready)],
             env={**os.environ, **settings},
             stdout=log,
             stderr=log,

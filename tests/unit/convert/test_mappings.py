@@ -4,25 +4,40 @@ from __future__ import annotations
 
 import gzip
 import io
-from importlib.resources import files
+from itertools import product
 
 import pytest
 from lxml import etree
+from tests.unit.convert.published_schemas import SCHEMAS, published_schema
 from tests.unit.convert.samples import GOLDEN, INVOICES, NAMES, mapped, sample
+from tests.unit.convert.wrong_mappings import WRONG
 
+from quire.convert.domain.xml_mapping import ResultInvalidError
 from quire.convert.infrastructure.mappings import MAPPINGS, alto
+from quire.convert.infrastructure.mappings.mapping import Source
 from quire.convert.infrastructure.mappings.sample_pdf import OBJECTS, assembled
 
 ALTO = "{http://www.loc.gov/standards/alto/ns-v4#}"
 AKN = "{http://docs.oasis-open.org/legaldocml/ns/akn/3.0}"
 TEI = "{http://www.tei-c.org/ns/1.0}"
-SCHEMAS = files("quire.convert.infrastructure.mappings") / "schemas"
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("mapping", ["alto", "tei", "akn"])
+@pytest.mark.parametrize(
+    ("mapping", "name"),
+    [*product(("alto", "tei", "akn"), NAMES), *product(("facturx", "ubl-invoice"), INVOICES)],
+)
 def test_what_a_mapping_writes_is_valid_by_its_schema(mapping: str, name: str) -> None:
-    assert mapped(mapping, sample(name)).startswith(b"<?xml")
+    """By the published file itself, whatever the mapping has checked."""
+    schema = published_schema(mapping)
+    assert schema.validate(etree.fromstring(mapped(mapping, sample(name)))), schema.error_log
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_xml_that_its_schema_refuses_does_not_leave_the_mapping(name: str) -> None:
+    pdf = sample("invoice-zugferd-small")
+    with pytest.raises(ResultInvalidError) as refusal:
+        WRONG[name].checked(Source(pdf, len(pdf), 1000))
+    assert refusal.value.code == "RESULT_NOT_VALID"
 
 
 @pytest.mark.parametrize(

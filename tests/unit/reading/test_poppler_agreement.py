@@ -14,10 +14,13 @@ from tests.unit.convert.samples import NAMES, READ_BY_EYE, SAMPLES, mapped
 
 ALTO = "{http://www.loc.gov/standards/alto/ns-v4#}"
 POINTS = 72 / 1200
+# Of all words: of poppler's, so that none is missing, and of ours, so that none is added.
 SAME_WORDS = 0.99
 BOX_POINTS = 2.0
 ORDERS = SAMPLES.parent / "order"
 NOWHERE = (0.0, 0.0, 0.0, 0.0)
+# The line that the footer of this invoice hides is text of the file, which poppler has too, and nothing of the picture.
+UNSEEN_WORDS = {"invoice-factur-x": 15}
 
 Placed = tuple[str, tuple[float, float, float, float]]
 
@@ -26,43 +29,48 @@ Placed = tuple[str, tuple[float, float, float, float]]
 def test_alto_has_popplers_words_in_popplers_order_at_popplers_places(name: str) -> None:
     path = SAMPLES / f"{name}.pdf"
     ours, theirs = alto_pages(path), poppler_pages(path)
-    assert len(ours) == len(theirs)
     pairs = [pair for page in zip(theirs, ours, strict=True) for pair in aligned(*page)]
-    words = sum(map(len, theirs))
-    near = sum(max(map(abs, map(float.__sub__, a, b))) <= BOX_POINTS for a, b in pairs)
-    assert len(pairs) >= SAME_WORDS * words
-    assert near >= SAME_WORDS * len(pairs)
+    near = sum(is_near(*boxes) for boxes in pairs)
+    assert near >= SAME_WORDS * count(theirs) > 0
+    assert near >= SAME_WORDS * count(ours)
 
 
 @pytest.mark.parametrize("name", READ_BY_EYE)
 def test_alto_has_popplers_words_at_popplers_places_in_tables_and_columns_too(name: str) -> None:
     """In another order: poppler takes forms, tables and columns apart. What their pictures read is held against ours
     below."""
-    found = words = 0
     path = SAMPLES / f"{name}.pdf"
-    for ours, theirs in zip(alto_pages(path), poppler_pages(path), strict=True):
-        words += len(theirs)
-        found += sum(taken(word, ours) for word in theirs)
-    assert found >= SAME_WORDS * words > 0
+    ours, theirs = alto_pages(path), poppler_pages(path)
+    words = count(ours)
+    found = sum(taken(word, page) for page, others in zip(ours, theirs, strict=True) for word in others)
+    assert found >= SAME_WORDS * count(theirs) > 0
+    assert found >= SAME_WORDS * words
 
 
 @pytest.mark.parametrize("name", READ_BY_EYE)
 def test_invoices_and_columns_are_read_in_the_order_in_which_their_pictures_read(name: str) -> None:
     """How each came to be is told beside the samples."""
-    agreed = words = 0
     pages = (ORDERS / f"{name}.txt").read_text(encoding="utf-8").split("\f")
-    for page, ours in zip(pages, alto_pages(SAMPLES / f"{name}.pdf"), strict=True):
-        seen = [(plain(word), NOWHERE) for word in page.split()]
-        words += len(seen)
-        agreed += len(aligned(seen, ours))
-    assert agreed >= SAME_WORDS * words > 0
+    seen = [[(plain(word), NOWHERE) for word in page.split()] for page in pages]
+    ours = alto_pages(SAMPLES / f"{name}.pdf")
+    agreed = sum(len(aligned(*page)) for page in zip(seen, ours, strict=True))
+    assert agreed >= SAME_WORDS * count(seen) > 0
+    assert agreed >= SAME_WORDS * (count(ours) - UNSEEN_WORDS.get(name, 0))
+
+
+def count(pages: list[list[Placed]]) -> int:
+    return sum(map(len, pages))
+
+
+def is_near(box: tuple[float, ...], other: tuple[float, ...]) -> bool:
+    return max(map(abs, map(float.__sub__, box, other))) <= BOX_POINTS
 
 
 def taken(word: Placed, words: list[Placed]) -> bool:
     """Whether it is among them at its place; then it is so once."""
     text, box = word
     for other in words:
-        if other[0] == text and max(map(abs, map(float.__sub__, box, other[1]))) <= BOX_POINTS:
+        if other[0] == text and is_near(box, other[1]):
             words.remove(other)
             return True
     return False

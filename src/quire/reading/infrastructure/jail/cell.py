@@ -73,7 +73,8 @@ def _take_limits(request: dict[str, Any]) -> None:
     limit(resource.RLIMIT_CORE, 0)
     limit(resource.RLIMIT_FSIZE, 0)
     limit(resource.RLIMIT_NOFILE, FILES_MAX)
-    # Without a handler the alarm ends the process, and the filter leaves no call that would turn it off.
+    # Without a handler the alarm ends the process, and the filter leaves no call that would turn it off; a child that
+    # was made to ignore it is ended from outside, a little later.
     signal.setitimer(signal.ITIMER_REAL, request["wall_seconds"])
 
 

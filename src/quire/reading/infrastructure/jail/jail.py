@@ -70,7 +70,6 @@ class Jail:
         loop = asyncio.get_running_loop()
         self._number += 1
         number, ended = self._number, loop.create_future()
-        self._ends[number] = ended
         source, sink = os.pipe()
         try:
             self._ask(number, document, sink, arguments, limits)
@@ -79,12 +78,14 @@ class Jail:
             raise
         finally:
             os.close(sink)
+        self._ends[number] = ended
         answer = Answer(limits.output_bytes)
         try:
             async with asyncio.timeout(limits.wall_seconds + PATIENCE_SECONDS):
                 await answer.read(source)
                 status = await ended
         except TimeoutError:
+            answer.close()
             await self._give_up()
             raise ReadingTooCostlyError(f"not read within {limits.wall_seconds:g} s") from None
         except BaseException:
@@ -164,10 +165,11 @@ async def _started(module: str) -> tuple[asyncio.subprocess.Process, socket.sock
         process = await asyncio.create_subprocess_exec(
             *without_network(),
             *DIE_WITH_PARENT,
-            *(sys.executable, "-m", SERVER, module, str(theirs.fileno())),
+            # Of the directory it runs in, which anybody may write to, nothing is imported.
+            *(sys.executable, "-P", "-m", SERVER, module, str(theirs.fileno())),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
-            stderr=None if os.environ.get("QUIRE_JAIL_VERBOSE") else asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
             env=BARE_ENVIRONMENT,
             cwd=tempfile.gettempdir(),
             pass_fds=(theirs.fileno(),),
