@@ -16,6 +16,7 @@ from quire.entrypoints.engine import Engine
 from quire.jobs import ENDED_STATES, Job
 from quire.runtime.auth import Principal
 from quire.runtime.settings import load_settings
+from quire.runtime.telemetry import start_span
 
 CALLER = Principal("t", "ann", "acme", "user")
 BASE_SECONDS = 0.1
@@ -43,7 +44,8 @@ async def hand_in(site: Site, engine: Engine, pdf: bytes, mapping: str = "alto")
     async def chunks() -> AsyncIterator[bytes]:
         yield pdf
 
-    return (await create_conversion(desk, CALLER, mapping, chunks())).job_id
+    with start_span("request"):
+        return (await create_conversion(desk, CALLER, mapping, chunks())).job_id
 
 
 async def end_of(engine: Engine, job_id: UUID) -> Job:

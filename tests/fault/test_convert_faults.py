@@ -112,11 +112,22 @@ async def test_a_conversion_goes_from_the_upload_to_the_result_and_logs_each_ste
 
 
 def steps_of(worker: WorkerProcess, job_id: UUID) -> list[tuple[object, ...]]:
-    names = ("reclaim", "claim", "start", "gateway_ok", "gateway_error", "complete", "failed", "shutdown")
+    names = (
+        "reclaim",
+        "claim",
+        "start",
+        "gateway_ok",
+        "gateway_error",
+        "held",
+        "complete",
+        "failed",
+        "shutdown",
+    )
     lines = [line for name in names for line in worker.events(name) if line.get("job_id") == str(job_id)]
     lines.sort(key=lambda line: str(line["timestamp"]))
     for line in lines:
         assert {"duration_ms", "attempt", "gateway_status", "error_code", "status"} <= line.keys()
+    assert len({line["trace_id"] for line in lines}) == 1
     return [(line["event"], line["status"], line["attempt"], line["gateway_status"]) for line in lines]
 
 

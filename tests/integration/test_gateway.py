@@ -161,12 +161,20 @@ def test_what_it_did_is_counted(gateway: GatewayServer) -> None:
     assert gateway.http.get("/health").json() == {"status": "live"}
 
 
+def test_without_a_token_nobody_is_asked_for_one(gateway: GatewayServer) -> None:
+    for path, code in (("/", 404), ("/docs", 404), ("/process", 405), ("/metrics", 200)):
+        assert gateway.http.get(path).status_code == code
+        assert gateway.http.get(path, headers={"Authorization": "Bearer any"}).status_code == code
+
+
 def test_with_a_token_strangers_are_refused_and_health_is_open(tmp_path: Path) -> None:
     with running_gateway(tmp_path, QUIRE_GATEWAY_TOKEN="a-long-secret") as server:
         assert server.process_pdf(sample_pdf()).status_code == 401
         assert server.process_pdf(sample_pdf(), Authorization="Bearer another").status_code == 401
         assert server.process_pdf(sample_pdf(), Authorization="Bearer a-long-secret").status_code == 200
         assert server.http.get("/health").status_code == 200
+        assert server.http.get("/metrics").status_code == 401
+        assert server.http.get("/nothing").status_code == 401
     # The reader goes with the gateway.
     assert server.process.returncode == 0
 

@@ -56,7 +56,28 @@ def test_a_pdf_becomes_xml_on_the_command_line(running: QuireUp, tmp_path: Path)
     again = convert(running, tmp_path, "letter.pdf", "-m", "alto", "-o", "again.xml", "--json")
     job = json.loads(again.stdout)
     assert (job["status"], job["attempt"], job["file"]) == ("succeeded", 1, "again.xml")
+    logs = running.data_dir / "logs"
+    steps = [*steps_in(logs / "api.log", job["job_id"]), *steps_in(logs / "worker-1.log", job["job_id"])]
+    assert [step for step, _ in steps] == ["accepted", "claim", "start", "gateway_ok", "complete"]
+    assert len({trace for _, trace in steps}) == 1
     assert (tmp_path / "again.xml").read_bytes() == (tmp_path / "letter.alto.xml").read_bytes()
+
+
+def steps_in(log: Path, job_id: str) -> list[tuple[str, str]]:
+    lines = [json.loads(line) for line in log.read_text().splitlines() if job_id in line and line[:1] == "{"]
+    return [(line["event"], line["trace_id"]) for line in lines if line.get("job_id") == job_id]
+
+
+def test_a_pdf_without_text_is_told_and_nothing_is_written_over_it(running: QuireUp, tmp_path: Path) -> None:
+    (tmp_path / "scan.pdf").write_bytes(text_pdf(""))
+    for mapping in ("alto", "tei", "akn"):
+        done = convert(running, tmp_path, "scan.pdf", "-m", mapping)
+        assert (done.returncode, "no text in it" in done.stderr) == (0, True), done.stderr
+    over = convert(running, tmp_path, "scan.pdf", "-m", "tei", "-o", "../" + tmp_path.name + "/scan.pdf")
+    assert (over.returncode, "it is the PDF itself" in over.stderr) == (1, True)
+    assert (tmp_path / "scan.pdf").read_bytes() == text_pdf("")
+    into = convert(running, tmp_path, "scan.pdf", "-m", "tei", "-o", ".")
+    assert (into.returncode, "it is a directory" in into.stderr) == (1, True), into.stderr
 
 
 def test_the_invoice_in_a_printed_pdf_comes_back_out_as_it_went_in(running: QuireUp) -> None:

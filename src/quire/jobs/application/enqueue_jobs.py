@@ -100,7 +100,7 @@ def _note_created(submissions: Sequence[Submission], receipts: Mapping[UUID, Rec
         if is_watched(item.kind):
             receipt = receipts[item.id]
             if receipt.outcome == "created" and receipt.job_id == item.id:
-                note_transition(Transition(item.kind, receipt.state))
+                note_transition(Transition(item.kind, receipt.state, job_id=item.id, attempt=0))
 
 
 def _submission(

@@ -43,6 +43,14 @@ def note_lease(
         age_seconds = lease.age_seconds + time.monotonic() - lease.claimed_at
         watcher(
             Transition(
-                lease.kind, state, error_code, age_seconds, lease.job_id, lease.attempt, duration_ms, reason
+                lease.kind,
+                state,
+                error_code,
+                age_seconds,
+                lease.job_id,
+                lease.attempt,
+                duration_ms,
+                reason,
+                lease.traceparent,
             )
         )

@@ -20,3 +20,4 @@ class Transition:
     duration_ms: int | None = None
     reason: str | None = None
     """Why a job that ran is queued again."""
+    traceparent: str | None = None

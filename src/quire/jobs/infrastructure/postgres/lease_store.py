@@ -230,6 +230,7 @@ def _move(row: asyncpg.Record) -> Transition:
         job_id=row["id"],
         attempt=row["attempt"],
         reason="lease_expired",
+        traceparent=row["traceparent"],
     )
 
 

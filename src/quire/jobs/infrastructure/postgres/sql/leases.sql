@@ -286,7 +286,7 @@ WITH expired AS MATERIALIZED (
         crash_count = crash_count + 1, attempt = attempt - 1, leased_by = NULL, lease_expires_at = NULL,
         progress_percent = NULL, updated_at = now()
     WHERE id = ANY (ARRAY(SELECT id FROM expired)) AND state = 'running' AND lease_expires_at < now()
-    RETURNING id, queue, priority, run_at, tenant_id, tenant_lane, state, attempt, fence, kind, created_at
+    RETURNING id, queue, priority, run_at, tenant_id, tenant_lane, state, attempt, fence, kind, created_at, traceparent
 ), stopped AS (
     DELETE FROM job_running WHERE job_id = ANY (ARRAY(SELECT id FROM updated))
 ), lined_up AS (
@@ -298,7 +298,8 @@ WITH expired AS MATERIALIZED (
     SELECT id, 'running', state, attempt, fence, $4, 'lease_expired',
            CASE WHEN state = 'failed' THEN 'WORKER_LOST' END FROM updated
 )
-SELECT id, state, kind, attempt, extract(epoch FROM now() - created_at)::float8 AS age_seconds FROM updated
+SELECT id, state, kind, attempt, traceparent, extract(epoch FROM now() - created_at)::float8 AS age_seconds
+FROM updated
 
 -- name: open_problems
 -- Purpose: one open problem for each failed job in $1; a job that has one keeps it.
