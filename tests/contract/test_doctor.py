@@ -17,6 +17,8 @@ from quire.runtime.database import Database
 from quire.runtime.settings import load_settings
 
 NO_SERVER = "http://127.0.0.1:1"
+OPEN_BREAKER = """INSERT INTO integrations (name, breaker) VALUES ('gateway', 'open')
+ON CONFLICT (name) DO UPDATE SET breaker = 'open', changed_at = now()"""
 
 
 async def finding_of(part: str, tmp_path: Path, **names: str) -> Finding:
@@ -70,6 +72,15 @@ async def test_paused_queue_is_named_and_no_failure(dsn: str, database: Database
     finding = await finding_of("queues", tmp_path, DATABASE_URL=dsn)
     assert (finding.status, "default (by default/ann since " in finding.detail) == ("warn", True)
     assert "quire queues resume" in finding.fix
+
+
+async def test_held_queue_is_named_with_what_it_waits_for(
+    dsn: str, database: Database, tmp_path: Path
+) -> None:
+    async with database.acquire() as connection:
+        await connection.execute(OPEN_BREAKER)
+    finding = await finding_of("queues", tmp_path, DATABASE_URL=dsn)
+    assert (finding.status, "held" in finding.detail, "gateway" in finding.detail) == ("warn", True, True)
 
 
 async def test_s3_server_that_does_not_answer_is_named(tmp_path: Path, credentials: None) -> None:

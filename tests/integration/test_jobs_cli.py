@@ -159,6 +159,10 @@ async def test_queues_and_workers_are_listed_paused_and_resumed(office: Office, 
     assert "its queue is paused, by default/admin " in held.err
     assert "its queue is paused, by default/admin " in held.out
     assert "paused" not in (await quire("queues", "resume", "default")).out
+    assert "held" not in (await quire("queues", "list")).out
+    async with office.database.acquire() as connection:
+        await connection.execute("UPDATE integrations SET breaker = 'open' WHERE name = 'gateway'")
+    assert "held: no answer from gateway" in (await quire("queues", "list")).out
     refused = await quire("queues", "pause", "nowhere")
     assert (refused.code, refused.err.split(": ")[1]) == (1, "QUEUE_NOT_FOUND")
 

@@ -39,6 +39,9 @@ DISK_FAIL_BYTES = 512 << 20
 # paused_queues: what is not claimed, and since when; no locks.
 PAUSED_QUEUES = "SELECT name, paused_by, paused_at FROM queues WHERE paused_at IS NOT NULL ORDER BY name"
 
+# unwell_integrations: what jobs are held for, and since when; no locks.
+UNWELL_INTEGRATIONS = "SELECT name, changed_at FROM integrations WHERE breaker <> 'closed' ORDER BY name"
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -234,10 +237,14 @@ async def check_workers(database: Database) -> Finding:
 
 
 async def check_queues(connection: Connection) -> Finding:
-    """A pause is somebody's decision and no fault, but work waits behind it."""
+    """A pause is somebody's decision and no fault, but work waits behind it, as it does while a queue is held."""
+    if held := await connection.fetch(UNWELL_INTEGRATIONS):
+        names = [f"{row['name']} (since {row['changed_at']:%F %R} UTC)" for row in held]
+        fix = "mend it; the queue goes on by itself"
+        return Finding("queues", "warn", f"jobs are held, since it does not answer: {', '.join(names)}", fix)
     rows = await connection.fetch(PAUSED_QUEUES)
     if not rows:
-        return Finding("queues", "ok", "none is paused")
+        return Finding("queues", "ok", "none is paused or held")
     names = [f"{row['name']} (by {row['paused_by']} since {row['paused_at']:%F %R} UTC)" for row in rows]
     return Finding("queues", "warn", f"paused: {', '.join(names)}", "`quire queues resume NAME`")
 

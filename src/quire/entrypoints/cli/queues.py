@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -25,7 +25,11 @@ Name = Annotated[str, typer.Argument(help="Name of the queue.")]
 def list_queues(api: ApiClient, as_json: AsJson = False) -> None:
     """List queues with what they hold and who serves them."""
     queues = api.get("/queues")["items"]
-    show_json(queues) if as_json else _show(queues)
+    if as_json:
+        show_json(queues)
+        return
+    unwell = {item["name"] for item in api.get("/integrations")["items"] if item["breaker"] != "closed"}
+    _show(queues, unwell)
 
 
 @app.command("pause")
@@ -46,7 +50,8 @@ def _changed(queue: dict[str, Any], as_json: bool) -> None:
     show_json(queue) if as_json else _show([queue])
 
 
-def _show(queues: Sequence[dict[str, Any]]) -> None:
+def _show(queues: Sequence[dict[str, Any]], unwell: Collection[str] = ()) -> None:
+    """`unwell`: the integrations whose jobs are held."""
     counts = ("waiting", "scheduled", "queued", "running")
     numbers = (*counts, "oldest", "workers", "limit")
     table = Roster(
@@ -62,6 +67,12 @@ def _show(queues: Sequence[dict[str, Any]]) -> None:
             Text(str(queue["live_workers"]), style="green" if queue["live_workers"] else "bold red"),
             span(queue["limits"]["hard_limit_seconds"]),
             queue["size_class"],
-            Text(f"paused by {queue['paused_by']}", style="bold yellow") if queue["paused_at"] else "",
+            Text(_note(queue, unwell), style="bold yellow"),
         )
     put(table)
+
+
+def _note(queue: dict[str, Any], unwell: Collection[str]) -> str:
+    paused = f"paused by {queue['paused_by']}" if queue["paused_at"] else ""
+    held = f"held: no answer from {queue['integration']}" if queue["integration"] in unwell else ""
+    return ", ".join(filter(None, (paused, held)))
