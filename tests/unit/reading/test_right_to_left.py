@@ -61,3 +61,13 @@ def test_a_wide_gap_parts_a_row_as_columns_need() -> None:
         [glyph._replace(left=glyph.left + 90, right=glyph.right + 90) for glyph in row(TOV[::-1])],
     )
     assert [[word.text for word in piece] for piece in words_of([*right, *left], 1.0)] == [[SHALOM], [TOV]]
+
+
+def test_signs_without_a_letter_are_words_too() -> None:
+    assert read("\u05be", "with", "\u060c") == "\u05be with \u060c"
+
+
+def test_long_rows_of_short_words_take_no_time_worth_mentioning() -> None:
+    """Each word looked at once or twice, not once for every other: a file can have a million on a row."""
+    words = words_of(row(*["ab", SHALOM] * 20_000), 1.0)
+    assert sum(map(len, words)) == 40_000

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import NamedTuple
 
 LETTER = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
@@ -12,7 +13,6 @@ LETTER = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 UNIT = re.compile(
     r"\d[\d.,:/]*\d|.[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed]*", re.DOTALL
 )
-EDGES = re.compile(r"^([^\w]*)(.*?)([^\w]*)$", re.DOTALL)
 STOPS = ".,:;!?\u060c\u061b\u061f"
 TURNED = str.maketrans("()[]{}", ")(][}{")
 
@@ -71,12 +71,15 @@ def _read(words: list[list[Glyph]]) -> list[Written]:
         for text, word in zip(seen, words, strict=True)
     ]
     ways = _ways(seen, is_backward)
-    runs = [
-        [written[number] for number in run]
-        for _, run in groupby(range(len(written)), key=lambda number: ways[number])
-    ]
-    order = [run[::-1] if ways[sum(map(len, runs[:number]))] else run for number, run in enumerate(runs)]
-    return [word for run in (order[::-1] if is_backward else order) for word in run]
+    order: list[list[Written]] = []
+    for way, run in groupby(zip(ways, written, strict=True), key=_way):
+        words_of_run = [word for _, word in run]
+        order.append(words_of_run[::-1] if way else words_of_run)
+    return [word for run_read in (order[::-1] if is_backward else order) for word in run_read]
+
+
+def _way(item: tuple[bool, Written]) -> bool:
+    return item[0]
 
 
 def _is_backward(seen: list[str]) -> bool:
@@ -92,14 +95,13 @@ def _ways(seen: list[str], is_backward: bool) -> list[bool]:
     """Which words are read from the right. Numbers and signs go with the words on both sides of them if these agree,
     and with the row if not."""
     own = [bool(LETTER.search(text)) if any(map(str.isalpha, text)) else None for text in seen]
-    ways: list[bool] = []
-    for number, way in enumerate(own):
-        if way is None:
-            before = next((known for known in reversed(own[:number]) if known is not None), is_backward)
-            after = next((known for known in own[number:] if known is not None), is_backward)
-            way = before if before == after else is_backward
-        ways.append(way)
-    return ways
+    before = _last_known(own, is_backward)
+    after = _last_known(own[::-1], is_backward)[::-1]
+    return [one if one == other else is_backward for one, other in zip(before, after, strict=True)]
+
+
+def _last_known(ways: list[bool | None], at_first: bool) -> list[bool]:
+    return list(accumulate(ways, lambda last, way: last if way is None else way, initial=at_first))[1:]
 
 
 def _spelt(seen: str, is_backward: bool) -> str:
@@ -110,9 +112,9 @@ def _spelt(seen: str, is_backward: bool) -> str:
         return begin + seen[1:-1] + end if len(seen) > 1 else seen
     if is_backward:
         return _backward(seen)
-    found = EDGES.match(seen)
-    assert found is not None
-    return found[1] + _backward(found[2]) + found[3]
+    within = [number for number, sign in enumerate(seen) if sign.isalnum() or unicodedata.combining(sign)]
+    first, after = (within[0], within[-1] + 1) if within else (0, len(seen))
+    return seen[:first] + _backward(seen[first:after]) + seen[after:]
 
 
 def _backward(text: str) -> str:
