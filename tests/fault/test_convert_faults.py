@@ -111,6 +111,7 @@ def steps_of(worker: WorkerProcess, job_id: UUID) -> list[tuple[object, ...]]:
     return [(line["event"], line["status"], line["attempt"], line["gateway_status"]) for line in lines]
 
 
+NO_DATE = "Sat, 01 Jan 99999999999999999999 00:00:00 GMT"
 ENDINGS = {
     "400": ({"answer": "status", "status": 400}, "GW_4XX", 1),
     "404": ({"answer": "status", "status": 404}, "GW_4XX", 1),
@@ -135,6 +136,24 @@ ENDINGS = {
     "425 once": ({"answer": "status", "status": 425, "times": 1}, None, 2),
     "429, come in 2 s": (
         {"answer": "status", "status": 429, "times": 1, "headers": {"Retry-After": "2"}},
+        None,
+        2,
+    ),
+    "429, come at a date": (
+        {
+            "answer": "status",
+            "status": 429,
+            "times": 1,
+            "headers": {
+                "Date": "Sat, 01 Jan 2000 00:00:00 GMT",
+                "Retry-After": "Sat, 01 Jan 2000 00:00:02 GMT",
+            },
+        },
+        None,
+        2,
+    ),
+    "429, come when no date can be": (
+        {"answer": "status", "status": 429, "times": 1, "headers": {"Retry-After": NO_DATE}},
         None,
         2,
     ),
@@ -177,8 +196,9 @@ async def test_every_answer_of_the_gateway_has_its_code_and_its_number_of_attemp
     assert (by_disk.error_code, by_disk.attempt) == ("IO_ERROR", 2)
     assert str(tmp_path) not in str(by_disk.error_message)
 
-    (asked,) = await pauses_of(engine, ids["429, come in 2 s"])
-    assert asked >= 2
+    for asked in ("429, come in 2 s", "429, come at a date"):
+        (pause,) = await pauses_of(engine, ids[asked])
+        assert pause >= 2, asked
     failed = {line["job_id"]: line for line in worker.events("gateway_error")}
     assert failed[str(ids["500 for ever"])]["gateway_status"] == 500
 
