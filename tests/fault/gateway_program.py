@@ -140,7 +140,9 @@ def fields(content_type: str, body: bytes) -> tuple[str, bytes]:
 
 
 def wish_of(pdf: bytes) -> dict[str, Any]:
-    line = next((line for line in pdf[:WISH_BYTES].splitlines() if line.startswith(b"%behave ")), b"%behave {}")
+    line = next(
+        (line for line in pdf[:WISH_BYTES].splitlines() if line.startswith(b"%behave ")), b"%behave {}"
+    )
     wish: dict[str, Any] = json.loads(line.removeprefix(b"%behave "))
     return wish
 
