@@ -95,7 +95,9 @@ def test_a_result_is_xml_named_by_its_hash_and_fetched_whole_or_in_parts(running
         url = f"/convert/jobs/{job['job_id']}/result"
         whole = client.get(url)
         assert (whole.status_code, whole.headers["Content-Type"]) == (200, "application/xml")
-        assert whole.headers["ETag"] == f'"{hashlib.sha256(whole.content).hexdigest()}"' == f'"{job["sha256"]}"'
+        assert (
+            whole.headers["ETag"] == f'"{hashlib.sha256(whole.content).hexdigest()}"' == f'"{job["sha256"]}"'
+        )
         assert whole.headers["Accept-Ranges"] == "bytes"
         assert f'filename="{job["job_id"]}.xml"' in whole.headers["Content-Disposition"]
 
@@ -103,7 +105,10 @@ def test_a_result_is_xml_named_by_its_hash_and_fetched_whole_or_in_parts(running
         assert (part.status_code, part.content) == (206, whole.content[5:100])
         size_bytes = len(whole.content)
         assert part.headers["Content-Range"] == f"bytes 5-99/{size_bytes}"
-        assert (part.headers["Content-Type"], part.headers["ETag"]) == ("application/xml", whole.headers["ETag"])
+        assert (part.headers["Content-Type"], part.headers["ETag"]) == (
+            "application/xml",
+            whole.headers["ETag"],
+        )
         last = client.get(url, headers={"Range": "bytes=-7"})
         assert (last.status_code, last.content) == (206, whole.content[-7:])
         beyond = client.get(url, headers={"Range": f"bytes={size_bytes}-"})
