@@ -26,6 +26,11 @@ class GatewayProcess:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
     def start(self) -> None:
         self._process = subprocess.Popen([sys.executable, PROGRAM, str(self.port)], stdout=subprocess.PIPE)
         assert self._process.stdout is not None

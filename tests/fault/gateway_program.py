@@ -1,8 +1,8 @@
 """A gateway that does what each file asks of it: the first `%behave {json}` line of a PDF is its wish.
 
 Run as a program. `answer`: status, xml (default), empty, malformed, unfinished, gzip, doctype, deep, long, hang, drop,
-cut. `times`: only the first so many calls of that file misbehave. GET /calls tells what came; PUT /health sets what
-/health answers.
+cut, huge. `times`: only the first so many calls of that file misbehave; `process`: only in the process of that number.
+GET /calls tells what came; PUT /health sets what /health answers.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import os
 import sys
 import threading
 import time
@@ -18,6 +19,7 @@ from typing import Any
 
 CALLS: list[dict[str, Any]] = []
 HEALTH = {"status": 200}
+UNDER_WAY = {"calls": 0}
 LOCK = threading.Lock()
 XML = '<?xml version="1.0" encoding="UTF-8"?>\n<converted mapping="{mapping}" sha256="{sha256}"/>\n'
 ODD_BODIES = {
@@ -30,6 +32,11 @@ ODD_BODIES = {
     "long": b"<a>" + b"x" * 300_000 + b"</a>",
     "large": b"<a>" + b"x" * 200_000 + b"</a>",
 }
+# A block of the answer `huge`, and how many of them.
+HUGE_BLOCK = b"<line>" + b"x" * 1011 + b"</line>"
+HUGE_BLOCKS = 64 * 1024
+# What a file wishes stands at its beginning.
+WISH_BYTES = 4096
 
 
 class Gateway(BaseHTTPRequestHandler):
@@ -53,6 +60,7 @@ class Gateway(BaseHTTPRequestHandler):
         mapping, pdf = fields(self.headers["Content-Type"], body)
         wish = wish_of(pdf)
         with LOCK:
+            UNDER_WAY["calls"] += 1
             earlier = sum(call["sha256"] == hashlib.sha256(pdf).hexdigest() for call in CALLS)
             CALLS.append(
                 {
@@ -61,13 +69,18 @@ class Gateway(BaseHTTPRequestHandler):
                     "mapping": mapping,
                     "sha256": hashlib.sha256(pdf).hexdigest(),
                     "at": time.time(),
+                    "at_once": UNDER_WAY["calls"],
                     "name": self.headers.get("X-Name"),
                     "body_head": body[:400].decode(errors="replace"),
                 }
             )
-        if earlier >= wish.get("times", 1_000_000):
+        if earlier >= wish.get("times", 1_000_000) or wish.get("process", os.getpid()) != os.getpid():
             wish = {}
-        self.answer(wish, mapping, pdf)
+        try:
+            self.answer(wish, mapping, pdf)
+        finally:
+            with LOCK:
+                UNDER_WAY["calls"] -= 1
 
     def answer(self, wish: dict[str, Any], mapping: str, pdf: bytes) -> None:
         time.sleep(wish.get("seconds", 0))
@@ -80,6 +93,8 @@ class Gateway(BaseHTTPRequestHandler):
             )
         elif kind == "hang":
             time.sleep(60)
+        elif kind == "huge":
+            self.send_huge()
         elif kind == "drop":
             self.close_connection = True
         elif kind == "cut":
@@ -91,17 +106,27 @@ class Gateway(BaseHTTPRequestHandler):
         else:
             self.send(200, ODD_BODIES.get(kind, xml), "application/xml")
 
+    def send_huge(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(b"<a></a>") + HUGE_BLOCKS * len(HUGE_BLOCK)))
+        self.end_headers()
+        self.wfile.write(b"<a>")
+        for _ in range(HUGE_BLOCKS // 256):
+            self.wfile.write(HUGE_BLOCK * 256)
+        self.wfile.write(b"</a>")
+
     def body(self) -> bytes:
         return self.rfile.read(int(self.headers["Content-Length"]))
 
     def send(
         self, status: int, body: bytes, content_type: str, headers: dict[str, str] | None = None
     ) -> None:
-        self.send_response(status)
+        headers = {"Date": self.date_time_string(), **(headers or {})}
+        self.send_response_only(status)
         self.send_header("Content-Type", content_type)
         body = b"" if status == 204 else body
         self.send_header("Content-Length", str(len(body)))
-        for name, value in (headers or {}).items():
+        for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
@@ -115,7 +140,9 @@ def fields(content_type: str, body: bytes) -> tuple[str, bytes]:
 
 
 def wish_of(pdf: bytes) -> dict[str, Any]:
-    line = next((line for line in pdf.splitlines() if line.startswith(b"%behave ")), b"%behave {}")
+    line = next(
+        (line for line in pdf[:WISH_BYTES].splitlines() if line.startswith(b"%behave ")), b"%behave {}"
+    )
     wish: dict[str, Any] = json.loads(line.removeprefix(b"%behave "))
     return wish
 

@@ -10,7 +10,15 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-from tests.fault.conversions import BASE_SECONDS, end_of, hand_in, shorten
+from tests.fault.conversions import (
+    BASE_SECONDS,
+    breaker_is,
+    called,
+    convert_site,
+    end_of,
+    hand_in,
+    shorten,
+)
 from tests.fault.gateway_process import GatewayProcess, gateway_process, pdf_that
 from tests.fault.processes import WorkerProcess, WorkerYard, holds, worker_yard
 from tests.fault.records import job_of, timeline_of
@@ -20,7 +28,6 @@ from tests.fault.waiting import eventually
 from quire.entrypoints.engine import Engine
 from quire.jobs import JobState, Sight
 
-TIMEOUT_MS = 60_000
 # A worker on a machine that has no more files to give just when an answer is to be checked.
 WITHOUT_PIPES = (
     "-c",
@@ -40,17 +47,7 @@ def gateway() -> Iterator[GatewayProcess]:
 
 @pytest.fixture
 def site(dsn: str, tmp_path: Path, gateway: GatewayProcess) -> Site:
-    environment = {
-        "GATEWAY_URL": gateway.url,
-        "GATEWAY_TIMEOUT_MS": str(TIMEOUT_MS),
-        "UPLOADS_DIR": str(tmp_path / "uploads"),
-        "RESULTS_DIR": str(tmp_path / "results"),
-        "CONVERT_MAX_RESULT_BYTES": "250000",
-        "WORKER_QUEUES": "convert_*",
-        "WORKER_CONCURRENCY": "16",
-        "WORKER_LEASE_TTL_SEC": "15",
-    }
-    site = Site(dsn, tmp_path / "site", environment=environment)
+    site = convert_site(dsn, tmp_path, gateway.url, CONVERT_MAX_RESULT_BYTES=250_000)
     shorten(site.config_dir)
     return site
 
@@ -65,15 +62,6 @@ def yard(site: Site) -> Iterator[WorkerYard]:
 async def engine(site: Site) -> AsyncIterator[Engine]:
     async with site.engine() as engine:
         yield engine
-
-
-async def called(gateway: GatewayProcess, pdf: bytes, times: int = 1) -> None:
-    digest = hashlib.sha256(pdf).hexdigest()
-
-    async def probe() -> bool:
-        return sum(call["sha256"] == digest for call in gateway.calls()) >= times
-
-    await eventually(probe, "a call of the gateway")
 
 
 async def test_a_conversion_goes_from_the_upload_to_the_result_and_logs_each_step(
@@ -131,6 +119,7 @@ def steps_of(worker: WorkerProcess, job_id: UUID) -> list[tuple[object, ...]]:
     return [(line["event"], line["status"], line["attempt"], line["gateway_status"]) for line in lines]
 
 
+NO_DATE = "Sat, 01 Jan 99999999999999999999 00:00:00 GMT"
 ENDINGS = {
     "400": ({"answer": "status", "status": 400}, "GW_4XX", 1),
     "404": ({"answer": "status", "status": 404}, "GW_4XX", 1),
@@ -155,6 +144,24 @@ ENDINGS = {
     "425 once": ({"answer": "status", "status": 425, "times": 1}, None, 2),
     "429, come in 2 s": (
         {"answer": "status", "status": 429, "times": 1, "headers": {"Retry-After": "2"}},
+        None,
+        2,
+    ),
+    "429, come at a date": (
+        {
+            "answer": "status",
+            "status": 429,
+            "times": 1,
+            "headers": {
+                "Date": "Sat, 01 Jan 2000 00:00:00 GMT",
+                "Retry-After": "Sat, 01 Jan 2000 00:00:02 GMT",
+            },
+        },
+        None,
+        2,
+    ),
+    "429, come when no date can be": (
+        {"answer": "status", "status": 429, "times": 1, "headers": {"Retry-After": NO_DATE}},
         None,
         2,
     ),
@@ -197,8 +204,9 @@ async def test_every_answer_of_the_gateway_has_its_code_and_its_number_of_attemp
     assert (by_disk.error_code, by_disk.attempt) == ("IO_ERROR", 2)
     assert str(tmp_path) not in str(by_disk.error_message)
 
-    (asked,) = await pauses_of(engine, ids["429, come in 2 s"])
-    assert asked >= 2
+    for asked in ("429, come in 2 s", "429, come at a date"):
+        (pause,) = await pauses_of(engine, ids[asked])
+        assert pause >= 2, asked
     failed = {line["job_id"]: line for line in worker.events("gateway_error")}
     assert failed[str(ids["500 for ever"])]["gateway_status"] == 500
 
@@ -246,6 +254,27 @@ async def test_a_gateway_that_goes_away_holds_the_queue_and_nothing_is_burnt(
     await eventually(lambda: breaker_is(engine, "closed"), "a closed breaker")
 
 
+async def test_a_gateway_that_goes_away_in_the_middle_of_its_calls_burns_nothing_either(
+    site: Site, engine: Engine, yard: WorkerYard, gateway: GatewayProcess
+) -> None:
+    worker = yard.start()
+    # Nobody gets an answer of the process that is ended.
+    files = [pdf_that(250 + number, answer="hang", process=gateway.pid) for number in range(4)]
+    ids = [await hand_in(site, engine, pdf) for pdf in files]
+    await called(gateway, *files)
+    gateway.stop()
+    try:
+        await worker.said("gateway_error", times=len(files))
+        await eventually(lambda: breaker_is(engine, "open"), "an open breaker")
+        held = [await job_of(engine, job_id) for job_id in ids]
+        assert {(job.retry_count, job.error_code) for job in held} == {(0, None)}
+    finally:
+        gateway.start()
+    ended = [await end_of(engine, job_id) for job_id in ids]
+    assert {(job.state, job.attempt, job.retry_count) for job in ended} == {(JobState.SUCCEEDED, 1, 0)}
+    await eventually(lambda: breaker_is(engine, "closed"), "a closed breaker")
+
+
 async def test_a_gateway_that_says_it_is_unwell_holds_the_queue_too(
     site: Site, engine: Engine, yard: WorkerYard, gateway: GatewayProcess
 ) -> None:
@@ -263,10 +292,6 @@ async def test_a_gateway_that_says_it_is_unwell_holds_the_queue_too(
         gateway.say_health(200)
     ended = [await end_of(engine, job_id) for job_id in ids]
     assert {(job.state, job.attempt) for job in ended} == {(JobState.SUCCEEDED, 1)}
-
-
-async def breaker_is(engine: Engine, state: str) -> bool:
-    return any(item.name == "gateway" and item.breaker == state for item in await engine.gate.status())
 
 
 async def test_a_job_stuck_in_a_killed_worker_is_reclaimed_and_done_by_another(

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
 from tests.integration.engine_fixture import (
     ended,
     engine_at_work,
+    engine_settings,
     enqueue_one,
     opened_engine,
     run_sql,
@@ -18,9 +22,14 @@ from tests.integration.engine_fixture import (
 )
 
 from quire.entrypoints.engine import Engine
+from quire.entrypoints.worker import build_worker
 from quire.jobs import CompletionWatch, Handler, JobContext
+from quire.jobs.domain.queue import QueuePolicy
 from quire.jobs.infrastructure.postgres import broker as postgres_broker
+from quire.jobs.infrastructure.postgres.lease_store import PostgresLeaseStore
 from quire.jobs.ports.v1.broker import WORK
+from quire.jobs.ports.v1.lease_store import Claim
+from quire.runtime.settings import load_settings
 
 LISTENERS = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'quire-listen'"
 
@@ -54,6 +63,37 @@ async def test_without_notifications_polling_does_the_work(dsn: str, tmp_path: P
         jobs = await ended(engine, *[await enqueue_one(engine) for _ in range(3)])
         assert await run_sql(engine, LISTENERS) == []
     assert {job.state for job in jobs} == {"succeeded"}
+
+
+class NotedClaims(PostgresLeaseStore):
+    """Notes when it was asked for work."""
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine.database, engine.policies)
+        self.at: list[float] = []
+
+    async def claim(
+        self, worker_id: UUID, queues: Sequence[QueuePolicy], limit: int, lease_seconds: float
+    ) -> Claim:
+        self.at.append(time.monotonic())
+        return await super().claim(worker_id, queues, limit, lease_seconds)
+
+
+async def test_an_idle_worker_looks_again_after_one_to_two_seconds(dsn: str, tmp_path: Path) -> None:
+    assert load_settings().poll_seconds == 1.0
+    # The same in tenths.
+    settings = engine_settings(dsn, tmp_path, WORKER_POLL_SEC=0.1)
+    async with opened_engine(dsn, tmp_path, QUIRE_POLL_ONLY=True) as engine:
+        claims = NotedClaims(engine)
+        worker = build_worker(replace(engine, leases=claims), settings)
+        task = asyncio.create_task(worker.run())
+        await until(lambda: _asked(claims, 12))
+        worker.stop()
+        await asyncio.wait_for(task, 15)
+    naps = [later - earlier for earlier, later in itertools.pairwise(claims.at[:12])]
+    assert 0.1 <= min(naps) < 0.2, naps
+    # Not all the same, or workers that woke together would stay in step.
+    assert max(naps) > 0.13, naps
 
 
 async def test_a_chain_does_not_wait_for_polls_between_its_links(dsn: str, tmp_path: Path) -> None:
@@ -133,6 +173,10 @@ async def test_waiters_for_a_result_are_told_when_it_is_there(dsn: str, tmp_path
             assert 0.15 < time.monotonic() - began < 2
         finally:
             await watch.close()
+
+
+async def _asked(claims: NotedClaims, times: int) -> bool:
+    return len(claims.at) >= times
 
 
 async def _listeners(engine: Engine) -> bool:

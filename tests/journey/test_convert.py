@@ -108,6 +108,36 @@ def done(client: httpx.Client, accepted: httpx.Response) -> dict[str, Any]:
     return job
 
 
+def test_a_result_is_xml_named_by_its_hash_and_fetched_whole_or_in_parts(running: QuireUp) -> None:
+    wanted = {"data": {"mapping": "alto"}, "files": {"file": ("a.pdf", text_pdf("in parts"))}}
+    headers = {"Authorization": f"Bearer {running.token}"}
+    with httpx.Client(base_url=running.url, headers=headers, timeout=60) as client:
+        job = done(client, client.post("/convert/jobs", **wanted))
+        url = f"/convert/jobs/{job['job_id']}/result"
+        whole = client.get(url)
+        assert (whole.status_code, whole.headers["Content-Type"]) == (200, "application/xml")
+        assert (
+            whole.headers["ETag"] == f'"{hashlib.sha256(whole.content).hexdigest()}"' == f'"{job["sha256"]}"'
+        )
+        assert whole.headers["Accept-Ranges"] == "bytes"
+        assert f'filename="{job["job_id"]}.xml"' in whole.headers["Content-Disposition"]
+
+        part = client.get(url, headers={"Range": "bytes=5-99"})
+        assert (part.status_code, part.content) == (206, whole.content[5:100])
+        size_bytes = len(whole.content)
+        assert part.headers["Content-Range"] == f"bytes 5-99/{size_bytes}"
+        assert (part.headers["Content-Type"], part.headers["ETag"]) == (
+            "application/xml",
+            whole.headers["ETag"],
+        )
+        last = client.get(url, headers={"Range": "bytes=-7"})
+        assert (last.status_code, last.content) == (206, whole.content[-7:])
+        beyond = client.get(url, headers={"Range": f"bytes={size_bytes}-"})
+        assert (beyond.status_code, beyond.headers["Content-Range"]) == (416, f"bytes */{size_bytes}")
+        known = client.get(url, headers={"If-None-Match": whole.headers["ETag"]})
+        assert (known.status_code, known.content) == (304, b"")
+
+
 def cut_off(file: Path) -> None:
     file.write_bytes(file.read_bytes()[:-100])
 

@@ -48,11 +48,11 @@ def test_jobs_guide_runs_as_written(dsn: str, tmp_path: Path) -> None:
 
 def shell_session() -> str:
     tour = [text for _, mark, text in samples("README.md") if mark == "tour"]
-    guides = [samples(f"docs/guides/{name}.md") for name in ("api", "render")]
+    guides = [samples(f"docs/guides/{name}.md") for name in ("api", "render", "convert")]
     blocks = [
         text for guide in guides for language, mark, text in guide if (language, mark) == ("bash", "run")
     ]
-    assert (len(tour), len(blocks)) == (7, 5)
+    assert (len(tour), len(blocks)) == (7, 9)
     return "\n".join((*tour, *blocks))
 
 
@@ -73,4 +73,10 @@ def test_readme_tour_and_shell_samples_of_the_guides_run_as_written(tmp_path: Pa
     assert done.returncode == 0, done.stdout + done.stderr
     for told in ("existing", "genuine: invoice.pdf", "reclaim", "exit code 4", "PAPER_JAM", '"genuine":true'):
         assert told in done.stdout
-    assert "<alto" in (tmp_path / "invoice.xml").read_text(encoding="utf-8")
+    for name, told in (
+        ("invoice", "<alto"),
+        ("contract", "<alto"),
+        ("contract.tei", "<TEI"),
+        ("factur-x", "CrossIndustry"),
+    ):
+        assert told in (tmp_path / f"{name}.xml").read_text(encoding="utf-8")

@@ -50,14 +50,18 @@ class JobDirectory:
             return os.open(part, flags, FILE_MODE)
 
     def publish(self, descriptor: int, part: Path, job_id: UUID, size_bytes: int) -> Path:
-        """Bytes safe, then the name, then the name safe; and a look whether it is all there."""
+        """Bytes safe and all there, then the name, then the name safe; and another look at what bears it."""
         target = self.path_of(job_id)
         with disk_errors():
             os.fsync(descriptor)
+            _check_size(os.fstat(descriptor), size_bytes)
             part.replace(target)
             _sync_directory(self.root)
-            if target.lstat().st_size != size_bytes:
-                raise StorageUnavailableError("the disk kept fewer bytes than were written")
+            try:
+                _check_size(target.lstat(), size_bytes)
+            except StorageUnavailableError:
+                _remove(target, descriptor)
+                raise
         return target
 
     def open(self, job_id: UUID) -> int:
@@ -90,6 +94,17 @@ class JobDirectory:
                     if entry.name == f"{job_id}{self._suffix}":
                         modified = entry.stat(follow_symlinks=False).st_mtime
                         yield KeptFile(job_id, datetime.fromtimestamp(modified, UTC))
+
+
+def _check_size(found: os.stat_result, size_bytes: int) -> None:
+    if found.st_size != size_bytes:
+        raise StorageUnavailableError("the disk kept another number of bytes than was written")
+
+
+def _remove(target: Path, descriptor: int) -> None:
+    """Only what we put there: another worker's file may have taken the place of ours."""
+    if os.path.samestat(target.lstat(), os.fstat(descriptor)):
+        target.unlink()
 
 
 def _sync_directory(path: Path) -> None:

@@ -130,6 +130,6 @@ def _retry_after(answer: httpx.Response) -> float:
         return float(text[:12])
     try:
         pause = parsedate_to_datetime(text) - parsedate_to_datetime(answer.headers.get("Date", ""))
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         return 0.0
     return pause.total_seconds()
