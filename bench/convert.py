@@ -94,7 +94,7 @@ def main() -> None:
         peer_seconds("document", str(file), str(PAGES), str(FONT))
         with running_gateway(directory) as url:
             rows = speed_rows(url, file, directory, 2 if arguments.quick else 5)
-            calls, rounds = (4, 3) if arguments.quick else (8, 9)
+            calls, rounds = (2, 3) if arguments.quick else (8, 9)
             rows += convert_overhead.rows(url, file.read_bytes(), "alto", calls=calls, rounds=rounds)
     publish("convert", rows)
 

@@ -49,8 +49,11 @@ _numbers = itertools.count()
 
 
 def rows(gateway_url: str, pdf: bytes, mapping: str, *, calls: int = 8, rounds: int = 9) -> list[Row]:
-    """Blocks until it is measured: with one call at a time, and with as many as a worker makes by default."""
-    return [row for lanes in LANES for row in _rows(gateway_url, pdf, mapping, calls, rounds, lanes)]
+    """Blocks until it is measured: with one call at a time, and with as many as a worker makes by default. `calls` of a
+    round, but no fewer than are made at once."""
+    return [
+        row for lanes in LANES for row in _rows(gateway_url, pdf, mapping, max(calls, lanes), rounds, lanes)
+    ]
 
 
 def _rows(gateway_url: str, pdf: bytes, mapping: str, calls: int, rounds: int, lanes: int) -> list[Row]:
