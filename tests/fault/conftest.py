@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from tests.fault.gateway_process import GatewayProcess, gateway_process
 from tests.fault.processes import WorkerYard, worker_yard
 from tests.fault.site import Site
 
@@ -21,6 +22,13 @@ def max_crashes() -> int:
 @pytest.fixture
 def site(dsn: str, tmp_path: Path, max_crashes: int) -> Site:
     return Site(dsn, tmp_path / "site", max_crashes)
+
+
+@pytest.fixture(scope="module")
+def gateway() -> Iterator[GatewayProcess]:
+    """One that does what each PDF asks of it."""
+    with gateway_process() as gateway:
+        yield gateway
 
 
 @pytest.fixture

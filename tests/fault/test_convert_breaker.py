@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.fault.conversions import breaker_is, breaker_of, change_breaker, convert_site, end_of, hand_in
-from tests.fault.gateway_process import GatewayProcess, gateway_process, pdf_that
+from tests.fault.gateway_process import GatewayProcess, pdf_that
 from tests.fault.processes import WorkerYard
 from tests.fault.records import job_of
 from tests.fault.site import Site
@@ -17,12 +16,6 @@ from quire.entrypoints.engine import Engine
 from quire.jobs import JobState
 
 OPEN_SECONDS = 1.0
-
-
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[GatewayProcess]:
-    with gateway_process() as gateway:
-        yield gateway
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import hashlib
 import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import get_args
 from uuid import UUID
 
 import pytest
@@ -19,12 +20,13 @@ from tests.fault.conversions import (
     hand_in,
     shorten,
 )
-from tests.fault.gateway_process import GatewayProcess, gateway_process, pdf_that
+from tests.fault.gateway_process import GatewayProcess, pdf_that
 from tests.fault.processes import WorkerProcess, WorkerYard, holds, worker_yard
 from tests.fault.records import job_of, timeline_of
 from tests.fault.site import Site
 from tests.fault.waiting import eventually
 
+from quire.convert.application.step_log import Step
 from quire.entrypoints.engine import Engine
 from quire.jobs import JobState, Sight
 
@@ -37,12 +39,6 @@ WITHOUT_PIPES = (
     "sys.argv = ['quire', 'worker']\n"
     "import quire.__main__\n",
 )
-
-
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[GatewayProcess]:
-    with gateway_process() as gateway:
-        yield gateway
 
 
 @pytest.fixture
@@ -100,17 +96,7 @@ async def test_a_conversion_goes_from_the_upload_to_the_result_and_logs_each_ste
 
 
 def steps_of(worker: WorkerProcess, job_id: UUID) -> list[tuple[object, ...]]:
-    names = (
-        "reclaim",
-        "claim",
-        "start",
-        "gateway_ok",
-        "gateway_error",
-        "held",
-        "complete",
-        "failed",
-        "shutdown",
-    )
+    names = get_args(Step)
     lines = [line for name in names for line in worker.events(name) if line.get("job_id") == str(job_id)]
     lines.sort(key=lambda line: str(line["timestamp"]))
     for line in lines:

@@ -4,14 +4,14 @@ outside, so the attempt runs here, with the parts of a worker, and the fault is 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 from tests.fault.conversions import convert_site, hand_in
-from tests.fault.gateway_process import GatewayProcess, gateway_process, pdf_that
+from tests.fault.gateway_process import GatewayProcess, pdf_that
 from tests.fault.site import Site
 
 from quire.entrypoints.convert import convert_handlers
@@ -29,12 +29,6 @@ from quire.runtime.storage.backend import Approval, StoredObject
 from quire.runtime.storage.local_disk import LocalDiskStorage
 
 LEASE_SECONDS = 60.0
-
-
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[GatewayProcess]:
-    with gateway_process() as gateway:
-        yield gateway
 
 
 @pytest.fixture

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import asyncpg
 import pytest
 from tests.fault.conversions import called, convert_site, end_of, hand_in
-from tests.fault.gateway_process import GatewayProcess, gateway_process, pdf_that
+from tests.fault.gateway_process import GatewayProcess, pdf_that
 from tests.fault.processes import WorkerYard
 from tests.fault.site import Site
 from tests.fault.waiting import eventually
@@ -24,12 +23,6 @@ OLD_TRANSACTIONS = """
 SELECT pid, state, query FROM pg_stat_activity
 WHERE datname = current_database() AND application_name LIKE 'quire%' AND xact_start < $1
 """
-
-
-@pytest.fixture(scope="module")
-def gateway() -> Iterator[GatewayProcess]:
-    with gateway_process() as gateway:
-        yield gateway
 
 
 @pytest.fixture
