@@ -94,8 +94,9 @@ def main() -> None:
         peer_seconds("document", str(file), str(PAGES), str(FONT))
         with running_gateway(directory) as url:
             rows = speed_rows(url, file, directory, 2 if arguments.quick else 5)
-            calls, rounds = (2, 3) if arguments.quick else (8, 9)
-            rows += convert_overhead.rows(url, file.read_bytes(), "alto", calls=calls, rounds=rounds)
+            calls, rounds, trusts = (2, 3, [True]) if arguments.quick else (8, 9, [True, False])
+            pdf = file.read_bytes()
+            rows += convert_overhead.rows(url, pdf, "alto", calls=calls, rounds=rounds, trusts=trusts)
     publish("convert", rows)
 
 

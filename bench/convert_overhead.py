@@ -1,8 +1,9 @@
 """What the worker costs over a bare call of the gateway: the same file, straight to the gateway and into a plain file,
-and as jobs through a real worker process with Postgres. The bare call does the same work: it looks whether the answer
-is XML, and syncs its file. Rows without a bar are beside one that takes any answer as it comes and syncs nothing. All
-run in turns, so that a busy machine is busy for all, and a round is compared with itself: a row is the round whose
-ratio is the middle one. `python -m bench.convert_overhead URL FILE` measures a gateway that runs already.
+taken as it comes and synced by nobody, and as jobs through a real worker process with Postgres. The bar is for a worker
+as `quire up` runs it, which believes its gateway; the rows without one are for a worker that knows nothing of its
+gateway and parses every answer. Both run in turns, so that a busy machine is busy for both. A round is compared with
+itself, and a row is the round whose ratio is the middle one. `python -m bench.convert_overhead URL FILE` measures a
+gateway that runs already.
 """
 
 from __future__ import annotations
@@ -10,24 +11,26 @@ from __future__ import annotations
 import argparse
 import asyncio
 import itertools
+import logging
 import os
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO
 from uuid import UUID
+
+import structlog
 
 from bench.report import Row
 from bench.servers import end_on_sigterm, postgres, scratch
 from quire.convert import AcceptanceDesk, create_conversion
 from quire.convert.domain.conversion import KIND
 from quire.convert.infrastructure.http.gateway_client import HttpGatewayClient
-from quire.convert.infrastructure.libxml2.answer_check import PipedAnswerCheck
 from quire.convert.ports.v1.gateway_client import PdfSource
 from quire.entrypoints.convert import CONVERT_QUEUE, input_store, mapping_list
 from quire.entrypoints.engine import Engine, open_engine
@@ -37,9 +40,7 @@ from quire.runtime.settings import load_settings
 
 BAR = 1.10
 LANES = (1, 4)
-RESULT_MAX_BYTES = 268_435_456
 WHO = Principal("bench", "bench", "bench", "admin")
-Keep = Callable[[AsyncIterator[bytes], IO[bytes]], Awaitable[None]]
 TOOK = """
 SELECT count(*) FILTER (WHERE state = 'succeeded') AS done,
        extract(epoch FROM max(finished_at) - min(started_at))::float8 AS seconds
@@ -48,95 +49,112 @@ FROM jobs WHERE kind = $1 AND id = ANY ($2::uuid[])
 _numbers = itertools.count()
 
 
-def rows(gateway_url: str, pdf: bytes, mapping: str, *, calls: int = 8, rounds: int = 9) -> list[Row]:
+@dataclass(frozen=True)
+class Contest:
+    gateway_url: str
+    pdf: bytes
+    mapping: str
+    calls: int
+    rounds: int
+    lanes: int
+    is_trusted: bool
+
+    @property
+    def measure(self) -> str:
+        return (
+            f"seconds a conversion, {self.lanes} at once{'' if self.is_trusted else ', each answer parsed'}"
+        )
+
+
+def rows(
+    gateway_url: str,
+    pdf: bytes,
+    mapping: str,
+    *,
+    calls: int = 8,
+    rounds: int = 9,
+    trusts: Sequence[bool] = (True, False),
+) -> list[Row]:
     """Blocks until it is measured: with one call at a time, and with as many as a worker makes by default. `calls` of a
     round, but no fewer than are made at once."""
+    silence()
     return [
-        row for lanes in LANES for row in _rows(gateway_url, pdf, mapping, max(calls, lanes), rounds, lanes)
+        _row(Contest(gateway_url, pdf, mapping, max(calls, lanes), rounds, lanes, is_trusted))
+        for is_trusted in trusts
+        for lanes in LANES
     ]
 
 
-def _rows(gateway_url: str, pdf: bytes, mapping: str, calls: int, rounds: int, lanes: int) -> list[Row]:
+def silence() -> None:
+    """What is accepted here would be told between the lines of the table."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+
+
+def _row(contest: Contest) -> Row:
     with scratch("convert") as directory, postgres() as server:
         dsn = f"{server}quire"
         names = {
             "DATABASE_URL": dsn,
             "QUIRE_STORAGE_URL": f"file:{directory / 'storage'}",
-            "GATEWAY_URL": gateway_url,
+            "GATEWAY_URL": contest.gateway_url,
+            "GATEWAY_TRUSTED": str(contest.is_trusted),
             "WORKER_QUEUES": CONVERT_QUEUE,
-            "WORKER_CONCURRENCY": str(lanes),
+            "WORKER_CONCURRENCY": str(contest.lanes),
             "QUIRE_LOG_LEVEL": "warning",
         }
         asyncio.run(migrate(dsn))
         with _worker(names, directory):
-            times = asyncio.run(_measured(names, pdf, mapping, calls, rounds, lanes, directory))
-    measure = f"seconds a conversion, {lanes} at once"
-    through, checked, unchecked = zip(*times, strict=True)
-    note = f"{rounds} rounds of {calls} calls, load {os.getloadavg()[0]:.1f}"
-    return [
-        _row(measure, through, "bare call, checked", checked, BAR, note),
-        _row(measure, through, "bare call, unchecked", unchecked, None, note),
-    ]
+            times = asyncio.run(_measured(contest, names, directory))
+    ratios = [through / bare for through, bare in times]
+    through, bare = times[ratios.index(statistics.median_low(ratios))]
+    shown = f"{contest.rounds} rounds of {contest.calls} calls, load {os.getloadavg()[0]:.1f}"
+    return Row(
+        contest.measure,
+        through,
+        "bare call",
+        bare,
+        BAR if contest.is_trusted else None,
+        lower_is_better=True,
+        note=f"{min(ratios):.2f} to {max(ratios):.2f}, {shown}",
+    )
 
 
-def _row(
-    measure: str, ours: Sequence[float], peer: str, theirs: Sequence[float], bar: float | None, note: str
-) -> Row:
-    ratios = [through / bare for through, bare in zip(ours, theirs, strict=True)]
-    middle = ratios.index(statistics.median_low(ratios))
-    note = f"{min(ratios):.2f} to {max(ratios):.2f}, {note}"
-    return Row(measure, ours[middle], peer, theirs[middle], bar, lower_is_better=True, note=note)
-
-
-async def _measured(
-    names: dict[str, str], pdf: bytes, mapping: str, calls: int, rounds: int, lanes: int, directory: Path
-) -> list[tuple[float, float, float]]:
-    """Seconds through the worker, by a checked call and by an unchecked one, of each round."""
+async def _measured(contest: Contest, names: dict[str, str], directory: Path) -> list[tuple[float, float]]:
+    """Seconds through the worker and by a bare call, of each round; who begins changes from round to round."""
     times = []
     async with open_engine(load_settings(**names), application="bench") as engine:
-        bare = partial(_bare, names["GATEWAY_URL"], pdf, mapping, lanes, directory)
-        await bare(2, keep=_checked)
-        await _through(engine, names, pdf, mapping, 2)
-        for _ in range(rounds):
-            checked = await bare(calls, keep=_checked)
-            through = await _through(engine, names, pdf, mapping, calls)
-            times.append((through, checked, await bare(calls, keep=_unchecked)))
+        through = partial(_through, engine, names, contest.pdf, contest.mapping)
+        bare = partial(_bare, contest, directory)
+        await bare(2)
+        await through(2)
+        for number in range(contest.rounds):
+            if number % 2:
+                worked = await through(contest.calls)
+                times.append((worked, await bare(contest.calls)))
+            else:
+                called = await bare(contest.calls)
+                times.append((await through(contest.calls), called))
     return times
 
 
-async def _bare(
-    url: str, pdf: bytes, mapping: str, lanes: int, directory: Path, calls: int, *, keep: Keep
-) -> float:
+async def _bare(contest: Contest, directory: Path, calls: int) -> float:
     """Seconds a call, by the worker's own client, into a file as a script would write it."""
-    client = HttpGatewayClient(url, timeout_seconds=180, connections_max=lanes)
+    client = HttpGatewayClient(contest.gateway_url, timeout_seconds=180, connections_max=contest.lanes)
     left = iter(range(calls))
 
     async def call() -> None:
         for number in left:
+            source = _source(_variant(contest.pdf))
             with (directory / f"bare-{number}.xml").open("wb") as file:
-                await keep(client.process(mapping, _source(_variant(pdf))), file)
+                async with client.process(contest.mapping, source) as answer:
+                    async for chunk in answer.chunks:
+                        file.write(chunk)
 
     began_at = time.monotonic()
-    await asyncio.gather(*(call() for _ in range(lanes)))
+    await asyncio.gather(*(call() for _ in range(contest.lanes)))
     seconds = time.monotonic() - began_at
     await client.close()
     return seconds / calls
-
-
-async def _checked(answer: AsyncIterator[bytes], file: IO[bytes]) -> None:
-    """Known to be XML, and safe on the disk, when it returns."""
-    with closing(PipedAnswerCheck(RESULT_MAX_BYTES)) as check:
-        async for chunk in answer:
-            await check.feed(chunk)
-            file.write(chunk)
-        await check.finish()
-    file.flush()
-    await asyncio.to_thread(os.fsync, file.fileno())
-
-
-async def _unchecked(answer: AsyncIterator[bytes], file: IO[bytes]) -> None:
-    async for chunk in answer:
-        file.write(chunk)
 
 
 async def _through(engine: Engine, names: dict[str, str], pdf: bytes, mapping: str, calls: int) -> float:

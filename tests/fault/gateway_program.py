@@ -1,12 +1,14 @@
 """A gateway that does what each file asks of it: the first `%behave {json}` line of a PDF is its wish.
 
 Run as a program. `answer`: status, xml (default), empty, malformed, unfinished, gzip, doctype, deep, long, hang, drop,
-cut, huge. `times`: only the first so many calls of that file misbehave; `process`: only in the process of that number.
+cut, huge. `vouched`: truly or wrongly. `times`: only the first so many calls of that file misbehave; `process`: only in
+the process of that number.
 GET /calls tells what came; PUT /health sets what /health answers.
 """
 
 from __future__ import annotations
 
+import base64
 import gzip
 import hashlib
 import json
@@ -104,7 +106,8 @@ class Gateway(BaseHTTPRequestHandler):
             self.wfile.write(xml)
             self.close_connection = True
         else:
-            self.send(200, ODD_BODIES.get(kind, xml), "application/xml")
+            body = ODD_BODIES.get(kind, xml)
+            self.send(200, body, "application/xml", voucher_for(body, wish.get("vouched")))
 
     def send_huge(self) -> None:
         self.send_response(200)
@@ -130,6 +133,14 @@ class Gateway(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
+
+
+def voucher_for(body: bytes, vouched: str | None) -> dict[str, str]:
+    """`vouched`: "truly" for these bytes, "wrongly" for others."""
+    if vouched is None:
+        return {}
+    digest = hashlib.sha256(body if vouched == "truly" else b"other bytes").digest()
+    return {"Quire-Checked": "ALTO 4.3", "Content-Digest": f"sha-256=:{base64.b64encode(digest).decode()}:"}
 
 
 def fields(content_type: str, body: bytes) -> tuple[str, bytes]:

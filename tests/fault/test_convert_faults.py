@@ -125,6 +125,11 @@ ENDINGS = {
     "entities": ({"answer": "doctype"}, "GW_BAD_RESPONSE", 2),
     "too deep": ({"answer": "deep"}, "GW_BAD_RESPONSE", 2),
     "too long": ({"answer": "long"}, "GW_BAD_RESPONSE", 2),
+    "malformed, whatever it says of itself": (
+        {"answer": "malformed", "vouched": "truly"},
+        "GW_BAD_RESPONSE",
+        2,
+    ),
     "503 twice": ({"answer": "status", "status": 503, "times": 2}, None, 3),
     "408 once": ({"answer": "status", "status": 408, "times": 1}, None, 2),
     "425 once": ({"answer": "status", "status": 425, "times": 1}, None, 2),
@@ -154,6 +159,30 @@ ENDINGS = {
     "malformed once": ({"answer": "malformed", "times": 1}, None, 2),
     "well": ({}, None, 1),
 }
+
+
+VOUCHED = {
+    "its bytes": ({"answer": "xml", "vouched": "truly"}, None, 1),
+    "its bytes, which nobody parses again": ({"answer": "malformed", "vouched": "truly"}, None, 1),
+    "other bytes": ({"answer": "xml", "vouched": "wrongly"}, "GW_BAD_RESPONSE", 2),
+    "nothing at all": ({"answer": "empty", "vouched": "truly"}, "GW_BAD_RESPONSE", 2),
+    "too much": ({"answer": "long", "vouched": "truly"}, "GW_BAD_RESPONSE", 2),
+    "no bytes, so it is parsed": ({"answer": "malformed"}, "GW_BAD_RESPONSE", 2),
+}
+
+
+async def test_what_a_trusted_gateway_vouches_for_is_held_against_its_digest(
+    site: Site, engine: Engine, yard: WorkerYard
+) -> None:
+    yard.start(GATEWAY_TRUSTED="true")
+    ids = {
+        name: await hand_in(site, engine, pdf_that(103, name=name, **wish))
+        for name, (wish, _, _) in VOUCHED.items()
+    }
+    ended = {name: await end_of(engine, job_id) for name, job_id in ids.items()}
+    assert {name: (job.error_code, job.attempt) for name, job in ended.items()} == {
+        name: (code, attempts) for name, (_, code, attempts) in VOUCHED.items()
+    }
 
 
 async def test_every_answer_of_the_gateway_has_its_code_and_its_number_of_attempts(

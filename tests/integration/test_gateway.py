@@ -3,6 +3,7 @@ than the process it is read in."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import threading
@@ -21,7 +22,10 @@ from tests.integration.gateway_server import (
 )
 from tests.integration.hostile.bombs import endless_text
 from tests.unit.convert.samples import mapped, sample
+from tests.unit.convert.small_invoice import an_invoice, with_attachments
 
+from quire.convert.domain.voucher import Voucher, voucher_in
+from quire.convert.infrastructure.mappings import MAPPINGS
 from quire.convert.infrastructure.mappings.sample_pdf import sample_pdf
 
 # A child may map a little before it takes its limits.
@@ -49,6 +53,23 @@ def test_a_pdf_comes_back_as_xml(gateway: GatewayServer, mapping: str, name: str
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "application/xml"
     assert answer.content == mapped(mapping, sample(name))
+
+
+@pytest.mark.parametrize("mapping", ["alto", "tei", "akn", "ubl-invoice"])
+def test_the_gateway_vouches_for_the_xml_that_it_wrote(gateway: GatewayServer, mapping: str) -> None:
+    answer = gateway.process_pdf(sample("invoice-factur-x"), mapping)
+    assert voucher_in(answer.headers) == Voucher(
+        hashlib.sha256(answer.content).digest(), MAPPINGS[mapping].about.schema
+    )
+
+
+def test_the_gateway_does_not_vouch_for_an_invoice_in_which_others_declare_things(
+    gateway: GatewayServer,
+) -> None:
+    invoice = an_invoice().replace(b"<rsm:ExchangedDocument>", b"<!-- of others --><rsm:ExchangedDocument>")
+    answer = gateway.process_pdf(with_attachments(("factur-x.xml", invoice)), "facturx")
+    assert answer.content == invoice
+    assert voucher_in(answer.headers) is None
 
 
 def test_a_large_pdf_read_in_shares_is_the_same_as_read_in_one(gateway: GatewayServer) -> None:

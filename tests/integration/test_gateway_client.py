@@ -53,7 +53,8 @@ async def pause_asked(client: HttpGatewayClient, retry_after: str) -> float:
         yield pdf
 
     with pytest.raises(GatewayFailedError) as failure:
-        await anext(client.process("alto", PdfSource(len(pdf), chunks)))
+        async with client.process("alto", PdfSource(len(pdf), chunks)):
+            raise AssertionError("it was answered")
     return failure.value.retry_after_seconds
 
 

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 
 from quire.convert import KIND, ConvertParts, FileSweeper, MappingList, convert_handler, log_step
 from quire.convert.domain.gateway_errors import GW_5XX, GW_TIMEOUT
+from quire.convert.domain.voucher import Voucher
 from quire.convert.infrastructure.filesystem.input_store import DirectoryInputStore
 from quire.convert.infrastructure.filesystem.result_shelf import DirectoryResultShelf
 from quire.convert.infrastructure.http.gateway_client import HttpGatewayClient
 from quire.convert.infrastructure.libxml2.answer_check import PipedAnswerCheck
 from quire.convert.infrastructure.places.input_store import InputPlaces
 from quire.convert.infrastructure.storage.input_store import StoredInputStore
+from quire.convert.infrastructure.voucher.answer_check import VouchedAnswerCheck
+from quire.convert.ports.v1.answer_check import AnswerCheck
 from quire.convert.ports.v1.input_store import InputStore
 from quire.jobs import Handler, Policies
 from quire.jobs.domain.queue import QueuePolicies
@@ -47,6 +50,14 @@ def input_store(settings: Settings, storage: StorageBackend) -> InputStore:
 
 def result_shelf(settings: Settings) -> DirectoryResultShelf | None:
     return DirectoryResultShelf(settings.results_dir) if settings.results_dir is not None else None
+
+
+def answer_check(settings: Settings, voucher: Voucher | None) -> AnswerCheck:
+    """A gateway's word counts where somebody has said that the gateway is one of ours."""
+    max_bytes = settings.convert_max_result_bytes
+    if voucher is not None and settings.gateway_trusted:
+        return VouchedAnswerCheck(max_bytes, voucher)
+    return PipedAnswerCheck(max_bytes)
 
 
 def can_convert(settings: Settings) -> bool:
@@ -83,7 +94,7 @@ async def convert_handlers(settings: Settings) -> AsyncIterator[list[Handler]]:
             inputs=input_store(settings, storage),
             gateway=gateway,
             mappings=mapping_list(settings),
-            new_check=partial(PipedAnswerCheck, settings.convert_max_result_bytes),
+            new_check=partial(answer_check, settings),
             shelf=result_shelf(settings),
         )
         await parts.inputs.ensure_ready()

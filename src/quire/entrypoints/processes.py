@@ -73,6 +73,7 @@ def child_environment(layout: Layout, settings: Settings) -> dict[str, str]:
     }
     if layout.gateway is not None:
         environment["GATEWAY_URL"] = layout.gateway.url
+        environment.setdefault("GATEWAY_TRUSTED", "true")
         # It listens to this machine, which may have other users.
         environment.setdefault("QUIRE_GATEWAY_TOKEN", secrets.token_urlsafe(32))
     # Beside each other on one machine, who answers comes before who works.

@@ -233,6 +233,12 @@ class Settings(BaseSettings):
         description="The gateway that turns PDF into XML. Empty: that of `quire up`; a worker without one converts"
         " nothing.",
     )
+    gateway_trusted: bool = Field(
+        False,
+        alias="GATEWAY_TRUSTED",
+        description="Whether GATEWAY_URL is a `quire gateway`: what it vouches for is held against its digest and not"
+        " parsed again. `quire up` says so of its own.",
+    )
     gateway_timeout_ms: int = Field(
         180_000,
         gt=0,

@@ -4,7 +4,7 @@ into the storage, which keeps it when the check has passed, and nobody sees it b
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AsyncExitStack, aclosing, closing
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +20,7 @@ from quire.convert.domain.gateway_errors import (
     GatewayUnreachableError,
 )
 from quire.convert.domain.mapping_list import MappingList
+from quire.convert.domain.voucher import Voucher
 from quire.convert.ports.v1.answer_check import AnswerCheck
 from quire.convert.ports.v1.gateway_client import GatewayClient, PdfSource
 from quire.convert.ports.v1.input_store import InputStore
@@ -55,7 +56,8 @@ class ConvertParts:
     inputs: InputStore
     gateway: GatewayClient
     mappings: MappingList
-    new_check: Callable[[], AnswerCheck]
+    new_check: Callable[[Voucher | None], AnswerCheck]
+    """For an answer with this voucher; whether its gateway is believed is decided there."""
     shelf: ResultShelf | None = None
 
 
@@ -85,15 +87,16 @@ async def _call_and_keep(parts: ConvertParts, job: Conversion, context: JobConte
         if parts.shelf is not None:
             draft = parts.shelf.draft(lease.job_id, lease.fence)
             stack.push_async_callback(draft.close)
-        answer = parts.gateway.process(job.mapping, await _source(parts, job, context))
-        check = stack.enter_context(closing(parts.new_check()))
-        chunks = await stack.enter_async_context(aclosing(_checked(check, answer, draft)))
+        source, started = await _source(parts, job, context), time.monotonic()
+        answer = await stack.enter_async_context(parts.gateway.process(job.mapping, source))
+        check = stack.enter_context(closing(parts.new_check(answer.voucher)))
+        chunks = await stack.enter_async_context(aclosing(_checked(check, answer.chunks, draft)))
         artifact = await context.put_artifact_stream(
             chunks,
             filename=f"{lease.job_id}.xml",
             content_type=XML,
             folder="results",
-            approve=partial(_approve, check, context, time.monotonic()),
+            approve=partial(_approve, check, context, started),
         )
         if not artifact.size_bytes:
             raise JobError("the storage kept an empty file", code=IO_ERROR)
@@ -112,14 +115,13 @@ async def _source(parts: ConvertParts, job: Conversion, context: JobContext) -> 
 
 
 async def _checked(
-    check: AnswerCheck, answer: AsyncGenerator[bytes, None], draft: ResultDraft | None
+    check: AnswerCheck, answer: AsyncIterator[bytes], draft: ResultDraft | None
 ) -> AsyncGenerator[bytes, None]:
-    async with aclosing(answer):
-        async for chunk in answer:
-            await check.feed(chunk)
-            if draft is not None:
-                await draft.write(chunk)
-            yield chunk
+    async for chunk in answer:
+        await check.feed(chunk)
+        if draft is not None:
+            await draft.write(chunk)
+        yield chunk
 
 
 async def _approve(check: AnswerCheck, context: JobContext, started: float) -> None:

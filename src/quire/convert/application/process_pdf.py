@@ -6,10 +6,13 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import IO
 
 from quire.convert.application.gateway_metrics import SECONDS, WAITING, count
-from quire.convert.domain.xml_mapping import GatewayBusyError, UnknownMappingError
+from quire.convert.application.vouch_for_answer import vouch_for_answer
+from quire.convert.domain.voucher import Voucher
+from quire.convert.domain.xml_mapping import GatewayBusyError, UnknownMappingError, XmlMapping
 from quire.convert.ports.v1.pdf_mapper import PdfMapper
 from quire.kernel import QuireError
 
@@ -41,22 +44,32 @@ class GatewayDesk:
         finally:
             self._slots.release()
 
-    def check_mapping(self, mapping: str) -> None:
-        known = [about.name for about in self.mapper.mappings()]
-        if mapping not in known:
+    def mapping_of(self, name: str) -> XmlMapping:
+        known = {about.name: about for about in self.mapper.mappings()}
+        if name not in known:
             raise UnknownMappingError(f"`mapping` is one of {', '.join(known)}")
+        return known[name]
 
 
-async def process_pdf(desk: GatewayDesk, mapping: str, pdf: IO[bytes]) -> IO[bytes]:
-    desk.check_mapping(mapping)
+@dataclass(frozen=True, slots=True)
+class ProcessedPdf:
+    """`xml` is the receiver's to close."""
+
+    xml: IO[bytes]
+    voucher: Voucher | None
+
+
+async def process_pdf(desk: GatewayDesk, mapping: str, pdf: IO[bytes]) -> ProcessedPdf:
+    about = desk.mapping_of(mapping)
     async with desk.turn():
         began = time.perf_counter()
         try:
             xml = await desk.mapper.map(pdf, mapping)
+            voucher = await asyncio.to_thread(vouch_for_answer, xml, about.schema)
         except QuireError as error:
             count(mapping, error.code)
             raise
         finally:
             SECONDS.labels(mapping).observe(time.perf_counter() - began)
     count(mapping, "ok")
-    return xml
+    return ProcessedPdf(xml, voucher)

@@ -68,13 +68,15 @@ def gateway_routes(desk: GatewayDesk) -> APIRouter:
         """The PDF in `file` as XML by `mapping`, both fields of multipart/form-data."""
         _check_accept(accept)
         async with read_form(request) as form:
-            xml = await process_pdf(desk, form.mapping, form.file)
-        size = xml.seek(0, os.SEEK_END)
+            answer = await process_pdf(desk, form.mapping, form.file)
+        headers = answer.voucher.as_headers() if answer.voucher else {}
+        size = answer.xml.seek(0, os.SEEK_END)
         if size <= WHOLE_BYTES:
-            with xml:
+            with answer.xml as xml:
                 xml.seek(0)
-                return Response(xml.read(), media_type=XML)
-        return StreamingResponse(_chunks(xml), media_type=XML, headers={"Content-Length": str(size)})
+                return Response(xml.read(), media_type=XML, headers=headers)
+        headers["Content-Length"] = str(size)
+        return StreamingResponse(_chunks(answer.xml), media_type=XML, headers=headers)
 
     @router.get("/mappings")
     async def list_mappings() -> GatewayMappingsView:

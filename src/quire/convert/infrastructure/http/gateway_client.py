@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator
 from email.utils import parsedate_to_datetime
 
 import httpx
@@ -19,8 +19,9 @@ from quire.convert.domain.gateway_errors import (
     GatewayUnreachableError,
     refusal_of,
 )
+from quire.convert.domain.voucher import voucher_in
 from quire.convert.infrastructure.http.multipart_body import MultipartBody
-from quire.convert.ports.v1.gateway_client import PdfSource
+from quire.convert.ports.v1.gateway_client import GatewayAnswer, PdfSource
 
 CONNECT_SECONDS = 10.0
 HEALTH_SECONDS = 3.0
@@ -50,7 +51,8 @@ class HttpGatewayClient:
     async def close(self) -> None:
         await self._http.aclose()
 
-    async def process(self, mapping: str, pdf: PdfSource) -> AsyncGenerator[bytes, None]:
+    @contextlib.asynccontextmanager
+    async def process(self, mapping: str, pdf: PdfSource) -> AsyncIterator[GatewayAnswer]:
         deadline = asyncio.get_running_loop().time() + self._timeout_seconds
         body = MultipartBody(mapping, pdf)
         request = self._http.build_request(
@@ -59,21 +61,22 @@ class HttpGatewayClient:
             headers={**body.headers, "Accept": "application/xml"},
             content=body.chunks(),
         )
-        answer: httpx.Response | None = None
+        with self._typed_errors():
+            async with asyncio.timeout_at(deadline):
+                answer = await self._http.send(request, stream=True)
         try:
-            with self._typed_errors():
-                async with asyncio.timeout_at(deadline):
-                    answer = await self._http.send(request, stream=True)
             if answer.status_code != 200:
                 raise await self._refusal(answer, deadline)
             if answer.headers.get("Content-Encoding", "identity") != "identity":
                 raise BadGatewayAnswerError("the answer is compressed, which nobody asked for", status=200)
-            chunks = answer.aiter_raw(CHUNK_BYTES)
-            while chunk := await self._next(chunks, deadline):
-                yield chunk
+            yield GatewayAnswer(self._chunks(answer, deadline), voucher_in(answer.headers))
         finally:
-            if answer is not None:
-                await answer.aclose()
+            await answer.aclose()
+
+    async def _chunks(self, answer: httpx.Response, deadline: float) -> AsyncIterator[bytes]:
+        chunks = answer.aiter_raw(CHUNK_BYTES)
+        while chunk := await self._next(chunks, deadline):
+            yield chunk
 
     async def _next(self, chunks: AsyncIterator[bytes], deadline: float) -> bytes:
         """Empty at the end. The deadline is not around the whole loop: what is done with a chunk is not ours to

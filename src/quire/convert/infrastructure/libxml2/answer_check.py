@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from io import FileIO
 from threading import Thread
 
-from quire.convert.domain.gateway_errors import AnswerUncheckedError, BadGatewayAnswerError
+from quire.convert.domain.answer_size import AnswerSize
+from quire.convert.domain.gateway_errors import AnswerUncheckedError
 from quire.convert.infrastructure.libxml2.xml_check import check_start, check_xml
 
 # The most that Linux lets anybody have.
@@ -35,8 +36,7 @@ class PipedAnswerCheck:
     that the disk waits for. It starts with the first byte and ends by `finish` or `close`."""
 
     def __init__(self, max_bytes: int) -> None:
-        self._max_bytes = max_bytes
-        self._size_bytes = 0
+        self._size = AnswerSize(max_bytes)
         self._loop = asyncio.get_running_loop()
         self._verdict: asyncio.Future[None] = self._loop.create_future()
         # If the disk fails first, nobody asks any more what the check said.
@@ -48,17 +48,14 @@ class PipedAnswerCheck:
         """Raises what the check has found by now."""
         with system_faults():
             inlet = self._inlet or self._begin(chunk)
-            self._size_bytes += len(chunk)
-            if self._size_bytes > self._max_bytes:
-                raise BadGatewayAnswerError(f"the answer is larger than {self._max_bytes} bytes", status=200)
+            self._size.add(len(chunk))
             await self._hand_over(memoryview(chunk), inlet)
             if self._verdict.done():
                 self._verdict.result()
 
     async def finish(self) -> None:
         """Raises unless it was one whole document."""
-        if self._inlet is None:
-            raise BadGatewayAnswerError("the answer is empty", status=200)
+        self._size.check_whole()
         with system_faults():
             self.close()
             await self._verdict

@@ -17,7 +17,8 @@ class AnswerCheck(Protocol):
 
     async def finish(self) -> None:
         """SHALL return only when all that was fed is one well-formed XML document: no longer than the check was told,
-        without a document type, and nested no deeper than most readers go."""
+        without a document type, and nested no deeper than most readers go. MAY take a trusted gateway's word for it,
+        if the bytes are those that the gateway gave it for."""
         ...
 
     def close(self) -> None:

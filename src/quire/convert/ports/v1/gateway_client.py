@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
+
+from quire.convert.domain.voucher import Voucher
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,11 +18,19 @@ class PdfSource:
     chunks: Callable[[], AsyncIterator[bytes]]
 
 
+@dataclass(frozen=True, slots=True)
+class GatewayAnswer:
+    """Of status 200. `chunks` come by and by; `voucher` is what the gateway says of them, to be believed or not."""
+
+    chunks: AsyncIterator[bytes]
+    voucher: Voucher | None
+
+
 class GatewayClient(Protocol):
-    def process(self, mapping: str, pdf: PdfSource) -> AsyncGenerator[bytes, None]:
-        """The answer's bytes as they come; no call holds a whole file in memory. SHALL raise a GatewayError for
-        whatever the gateway or the way to it does, within the time of one call; errors of `pdf` come out as they
-        are."""
+    def process(self, mapping: str, pdf: PdfSource) -> AbstractAsyncContextManager[GatewayAnswer]:
+        """The answer while it comes in; no call holds a whole file in memory. Entering it and reading its chunks SHALL
+        raise a GatewayError for whatever the gateway or the way to it does, within the time of one call; errors of
+        `pdf` come out as they are. Leaving it SHALL end the call."""
         ...
 
     async def answers(self) -> bool:

@@ -1,0 +1,1 @@
+"""By the word of a gateway that is trusted."""
