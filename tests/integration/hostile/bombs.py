@@ -21,6 +21,8 @@ from tests.integration.hostile.parts import (
 from quire.convert.infrastructure.mappings.sample_pdf import assembled
 
 RUNS = b"/RunLengthDecode"
+ROW = b"/Predictor 12 /Colors 32 /BitsPerComponent 16 /Columns 2147483647"
+PREDICTOR = b"%s /DecodeParms << %s >>" % (FLATE, ROW)
 JBIG2_HEAD = bytes.fromhex("00000000 30 00 01 00000013 FFFFFFFF FFFFFFFF 00000000 00000000 00 0000")
 
 
@@ -47,6 +49,12 @@ def lzw_bomb() -> bytes:
 def run_length_bomb() -> bytes:
     """A byte that says of itself that it comes 128 times, four times over."""
     return one_page(b"\x81" * MIB, entries=b"/Filter [%s]" % (RUNS * 4))
+
+
+def run_length_page() -> bytes:
+    """Thirty megabytes of drawing, which parsers give up half way."""
+    words = bytes([len(WORDS) - 1]) + WORDS
+    return one_page(words + b"\x81 " * 240_000 + b"\x80", entries=b"/Filter %s" % RUNS)
 
 
 def repeated_contents() -> bytes:
@@ -77,7 +85,7 @@ def filter_chain() -> bytes:
 
 
 def filter_chain_of_thousands() -> bytes:
-    """Which nobody follows: the text is taken for what it is."""
+    """Which nobody follows."""
     return one_page(WORDS, entries=b"/Filter [%s]" % (b"/ASCII85Decode /ASCIIHexDecode" * 50_000))
 
 
@@ -87,8 +95,29 @@ def ascii85_bomb() -> bytes:
 
 
 def predictor_bomb() -> bytes:
-    row = b"/Predictor 12 /Colors 32 /BitsPerComponent 16 /Columns 2147483647"
-    return one_page(zlib.compress(WORDS), entries=b"%s /DecodeParms << %s >>" % (FLATE, row))
+    return one_page(zlib.compress(WORDS), entries=PREDICTOR)
+
+
+def predictor_bomb_behind_text() -> bytes:
+    """Half of the page is there."""
+    streams = stream(WORDS), stream(zlib.compress(WORDS), PREDICTOR)
+    return assembled((CATALOG, PAGES, page(), b"[5 0 R 6 0 R]", *streams))
+
+
+def predictor_bomb_in_form() -> bytes:
+    """The words of the page are, and those of what it draws with are not."""
+    entries = b"/Type /XObject /Subtype /Form /BBox [0 0 595 842] %s" % PREDICTOR
+    inner = stream(zlib.compress(WORDS), entries)
+    outer = form(b"/X Do", b"/XObject << /X 6 0 R >>")
+    return one_page(WORDS + b"/X Do", outer, inner, resources=b"/XObject << /X 5 0 R >>")
+
+
+def filters_of_no_name() -> bytes:
+    return one_page(WORDS, entries=b"/Filter [4 0 R (FlateDecode)]")
+
+
+def filter_of_no_one() -> bytes:
+    return one_page(WORDS, entries=b"/Filter /Nonsense")
 
 
 def huge_image() -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import struct
 import zipfile
+import zlib
 
 from tests.integration.hostile.parts import (
     CATALOG,
@@ -94,6 +95,30 @@ def circular_contents() -> bytes:
     return assembled((CATALOG, PAGES, page(), b"[4 0 R 4 0 R]"))
 
 
+def half_a_page() -> bytes:
+    packed = zlib.compress(WORDS * 1000)
+    return one_page(packed[: len(packed) // 2], entries=FLATE)
+
+
+def damaged_half_a_page() -> bytes:
+    """Words, and then bits that unpack to nothing."""
+    packer = zlib.compressobj()
+    words = packer.compress(WORDS) + packer.flush(zlib.Z_FULL_FLUSH)
+    return one_page(words + b"\xff" * 100, entries=FLATE)
+
+
+def page_with_wrong_checksum() -> bytes:
+    return one_page(zlib.compress(WORDS)[:-4] + b"\0\0\0\0", entries=FLATE)
+
+
+def contents_that_are_not_there() -> bytes:
+    return assembled((CATALOG, PAGES, page().replace(b"4 0 R", b"9 0 R")))
+
+
+def contents_of_no_bytes() -> bytes:
+    return one_page(b"", entries=FLATE)
+
+
 def circular_length() -> bytes:
     return assembled((CATALOG, PAGES, page(), b"<< /Length 4 0 R >>\nstream\n%s\nendstream" % WORDS))
 
@@ -168,7 +193,7 @@ def with_archive_behind() -> bytes:
     """A PDF to one reader and a ZIP to another."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as files:
-        files.writestr("secret.txt", "packed words")
+        files.writestr("secret.txt", "zipped words")
     return one_page(WORDS) + archive.getvalue()
 
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 from quire.convert.infrastructure.mappings.sample_pdf import assembled
+from quire.reading import open_pdf
 from quire.reading.domain.page import Page, rejoined
-from quire.reading.infrastructure.pdfium.pdf import Pdf
 
 # The letter Q is drawn and means a telephone, as symbol fonts do it.
 TELEPHONE = b"""/CIDInit /ProcSet findresource begin 12 dict begin begincmap
@@ -32,7 +32,7 @@ def page_of(*drawn: bytes) -> Page:
             b"<< /Length %d >>\nstream\n%s\nendstream" % (len(TELEPHONE), TELEPHONE),
         )
     )
-    return Pdf(pdf, len(pdf), 10).document().pages[0]
+    return open_pdf(pdf, len(pdf), 10).document().pages[0]
 
 
 def shown(text: str, left: float, top: float) -> bytes:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from quire.convert.infrastructure.mappings.sample_pdf import assembled
+from quire.reading import open_pdf
 from quire.reading.domain.page import Page, as_seen
-from quire.reading.infrastructure.pdfium.pdf import Pdf
 
 WIDTH, HEIGHT = 600, 800
 # Turns what is drawn to the left by as much as the page's rotation turns it to the right.
@@ -39,7 +39,7 @@ def page_of(content: bytes, *, rotate: int = 0, size: tuple[int, int] = (WIDTH, 
             b"<< /Length %d >>\nstream\n%s\nendstream" % (len(HEBREW), HEBREW),
         )
     )
-    return Pdf(pdf, len(pdf), 10).document().pages[0]
+    return open_pdf(pdf, len(pdf), 10).document().pages[0]
 
 
 def blocks(page: Page) -> list[list[str]]:

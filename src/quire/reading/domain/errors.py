@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from quire.kernel import InvalidInputError, TooLargeError, UnavailableError, UnsupportedMediaError
 
+# What helps, said to whoever reads the refusal.
+EXPORT_AGAIN = "export or download it again and send that"
+
 
 class NotPdfError(UnsupportedMediaError):
     """There is no PDF header where a PDF has one."""

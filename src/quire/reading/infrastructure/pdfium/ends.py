@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from quire.reading.domain.errors import NotPdfError, PdfDamagedError
-from quire.reading.infrastructure.pdfium.pdf import EXPORT_AGAIN
+from quire.reading.domain.errors import EXPORT_AGAIN, NotPdfError, PdfDamagedError
 
 # Readers allow for so many bytes of noise before and after.
 BEGINS_WITHIN_BYTES = 1024

@@ -11,6 +11,7 @@ from typing import Any
 import pypdfium2_raw as raw
 
 from quire.reading.domain.errors import (
+    EXPORT_AGAIN,
     PdfDamagedError,
     PdfEmptyError,
     PdfEncryptedError,
@@ -24,6 +25,7 @@ from quire.reading.infrastructure.pdfium.library import start_library
 from quire.reading.infrastructure.pdfium.rules import rules_of
 from quire.reading.infrastructure.pdfium.text_page import StyleBook, TextPage
 from quire.reading.infrastructure.pdfium.view import View
+from quire.reading.ports.v1.drawing_check import DrawingCheck
 
 TEXT_MAX_BYTES = 2_000
 ATTACHMENT_MAX_BYTES = 64 * 1024 * 1024
@@ -32,16 +34,16 @@ FALLBACK_SIZE = (612.0, 792.0)
 # What helps, said to whoever reads the refusal.
 DECRYPT = "save it without one (`qpdf --decrypt --password=…`) and send that"
 UNLOCK = "save it without encryption and send that"
-EXPORT_AGAIN = "export or download it again and send that"
 
 
 class Pdf:
     """`content` must live as long as this does: PDFium reads from it as it goes."""
 
-    def __init__(self, content: Any, size_bytes: int, pages_max: int) -> None:
+    def __init__(self, content: Any, size_bytes: int, pages_max: int, drawings: DrawingCheck) -> None:
         start_library()
         self._content = content
         self._pages_max = pages_max
+        self._drawings = drawings
         self._handle = raw.FPDF_LoadMemDocument64(_address(content), size_bytes, None)
         if not self._handle:
             raise _refusal(raw.FPDF_GetLastError())
@@ -77,7 +79,10 @@ class Pdf:
             try:
                 if count == 1 and _is_no_page(page):
                     raise PdfDamagedError(f"what it calls its pages are none: {EXPORT_AGAIN}")
-                yield _read(page, index + 1, book)
+                read = _read(page, index + 1, book)
+                is_blank = raw.FPDFPage_CountObjects(page) == 0
+                self._drawings.check_page(index, count, is_blank=is_blank)
+                yield read
             finally:
                 raw.FPDF_ClosePage(page)
 

@@ -1,0 +1,1 @@
+"""PDF through qpdf. Runs in the jail only."""

@@ -1,0 +1,1 @@
+"""What reading needs from outside."""

@@ -1,0 +1,65 @@
+"""A page that draws what cannot be unpacked is found out, by whom else than the parser that reads it."""
+
+from __future__ import annotations
+
+import zlib
+
+import pytest
+from tests.integration.hostile import bombs, structures
+from tests.integration.hostile.parts import CATALOG, FLATE, PAGES, WORDS, form, one_page, page, stream
+
+from quire.convert.infrastructure.mappings.sample_pdf import assembled, sample_pdf
+from quire.reading import PdfDamagedError
+from quire.reading.infrastructure.qpdf.drawing_check import QpdfDrawingCheck
+
+LOST = zlib.compress(WORDS * 100)[:-20]
+
+
+def check(pdf: bytes, *, page_count: int = 1, is_blank: bool = False) -> None:
+    QpdfDrawingCheck(pdf, len(pdf)).check_page(0, page_count, is_blank=is_blank)
+
+
+def test_a_page_of_which_all_is_there_passes() -> None:
+    check(one_page(zlib.compress(WORDS), entries=FLATE))
+    check(one_page(zlib.compress(WORDS) + b"\r\n", entries=FLATE))
+    check(bombs.filter_chain())
+    check(one_page(b""), is_blank=True)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_stream_that_is_lost_is_noticed_wherever_it_stands_in_a_row(count: int) -> None:
+    streams = [stream(WORDS)] * (count - 1) + [stream(LOST, FLATE)]
+    named = b" ".join(b"%d 0 R" % (number + 5) for number in range(count))
+    with pytest.raises(PdfDamagedError, match="page 1 cannot be unpacked, its bytes end too early"):
+        check(assembled((CATALOG, PAGES, page(), b"[%s]" % named, *streams)))
+
+
+def test_a_form_that_draws_itself_is_looked_at_once() -> None:
+    check(structures.form_in_itself())
+
+
+def test_a_form_inside_a_form_is_looked_at_too() -> None:
+    lost = stream(LOST, b"/Type /XObject /Subtype /Form /BBox [0 0 9 9] %s" % FLATE)
+    outer = form(b"/X Do", b"/XObject << /X 6 0 R >>")
+    with pytest.raises(PdfDamagedError, match="end too early"):
+        check(one_page(WORDS, outer, lost, resources=b"/XObject << /X 5 0 R >>"))
+
+
+def test_a_form_that_all_pages_inherit_is_looked_at_too() -> None:
+    lost = stream(LOST, b"/Type /XObject /Subtype /Form /BBox [0 0 9 9] %s" % FLATE)
+    pages = PAGES.replace(b"/Kids", b"/Resources << /XObject << /X 5 0 R >> >> /Kids")
+    leaf = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R >>"
+    with pytest.raises(PdfDamagedError, match="end too early"):
+        check(assembled((CATALOG, pages, leaf, stream(b"/X Do"), lost)))
+
+
+def test_pictures_are_not_what_a_page_says() -> None:
+    picture = stream(b"no picture", b"/Type /XObject /Subtype /Image /Filter /JBIG2Decode")
+    check(one_page(WORDS, picture, resources=b"/XObject << /X 5 0 R >>"))
+
+
+def test_a_page_that_is_found_only_once_passes_for_what_was_read_of_it_and_not_for_nothing() -> None:
+    for pdf, count in ((sample_pdf(), 2), (structures.doubling_page_tree(), 1)):
+        check(pdf, page_count=count)
+        with pytest.raises(PdfDamagedError, match="page 1 cannot be followed"):
+            check(pdf, page_count=count, is_blank=True)
