@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import IO, Annotated
+from typing import IO, Annotated, Any
 
 from fastapi import APIRouter, Header, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
 from quire.convert.application.process_pdf import GatewayDesk, process_pdf
+from quire.convert.domain.voucher import CHECKED_HEADER, DIGEST_HEADER
 from quire.convert.presentation.process_form import read_form
 from quire.kernel import NotAcceptableError
 from quire.runtime.http import StrictRoute
@@ -41,6 +42,20 @@ FORM = {
     }
 }
 
+ANSWER: dict[str, Any] = {
+    "content": {XML: {}},
+    "headers": {
+        CHECKED_HEADER: {
+            "description": "The schema that these bytes were held against by the gateway, which wrote them.",
+            "schema": {"type": "string"},
+        },
+        DIGEST_HEADER: {
+            "description": "Their SHA-256, as RFC 9530 has it; beside the other.",
+            "schema": {"type": "string"},
+        },
+    },
+}
+
 
 class GatewayMappingView(BaseModel):
     name: str
@@ -61,9 +76,7 @@ class GatewayHealthView(BaseModel):
 def gateway_routes(desk: GatewayDesk) -> APIRouter:
     router = APIRouter(tags=["gateway"], route_class=StrictRoute)
 
-    @router.post(
-        "/process", response_class=Response, responses={200: {"content": {XML: {}}}}, openapi_extra=FORM
-    )
+    @router.post("/process", response_class=Response, responses={200: ANSWER}, openapi_extra=FORM)
     async def process(request: Request, accept: Annotated[str, Header(max_length=1000)] = "*/*") -> Response:
         """The PDF in `file` as XML by `mapping`, both fields of multipart/form-data."""
         _check_accept(accept)
