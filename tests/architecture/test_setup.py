@@ -57,7 +57,8 @@ def test_signal_takes_the_policy_away_after_the_installation_has_ended(
 ) -> None:
     command = ["sh", "-c", 'trap "" INT; echo begun; read line; test -x "$POLICY_RC_D" && echo held']
     with subprocess.Popen(
-        [SCRIPT, *command],
+        # Under `nohup` the tests themselves ignore one of them, and would hand that down.
+        ["env", "--default-signal", SCRIPT, *command],
         env=environment(policy),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

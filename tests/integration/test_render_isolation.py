@@ -135,7 +135,8 @@ def directory() -> Iterator[Path]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def printer(directory: Path) -> AsyncIterator[ChromiumPrinter]:
-    printer = ChromiumPrinter(ChromiumOptions(directory=directory))
+    # A page of dozens of frames may take long to close on a busy machine, and would take the next one's browser along.
+    printer = ChromiumPrinter(ChromiumOptions(directory=directory, close_seconds=20))
     await printer.check()
     yield printer
     await printer.close()
