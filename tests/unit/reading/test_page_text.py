@@ -9,13 +9,14 @@ from quire.convert.infrastructure.mappings.sample_pdf import assembled
 from quire.reading import open_pdf
 from quire.reading.domain.page import Page, rejoined
 
-# The letter Q is drawn and means a telephone, as symbol fonts do it.
+# The letter Q is drawn and means a telephone, as symbol fonts do it; the underscore means a soft hyphen.
 TELEPHONE = b"""/CIDInit /ProcSet findresource begin 12 dict begin begincmap
 /CMapName /X def /CMapType 2 def
 1 begincodespacerange <00> <FF> endcodespacerange
-1 beginbfchar <51> <D83DDCDE> endbfchar
+2 beginbfchar <51> <D83DDCDE> <5F> <00AD> endbfchar
 1 beginbfrange <20> <50> <0020> endbfrange
-1 beginbfrange <52> <7E> <0052> endbfrange
+1 beginbfrange <52> <5E> <0052> endbfrange
+1 beginbfrange <60> <7E> <0060> endbfrange
 endcmap end end"""
 
 
@@ -157,3 +158,20 @@ def test_dots_that_lead_to_a_page_begin_a_word_of_their_own() -> None:
     assert [word.text for word in page.blocks[0].lines[0].words] == [
         "1.2", "Some", "title", "................", "12", "and", "so", "on...",
     ]  # fmt: skip
+
+
+def test_a_soft_hyphen_that_is_drawn_is_a_hyphen() -> None:
+    assert texts(page_of(shown("make _f Makefile_AVX", 100, 100))) == ["make -f Makefile-AVX"]
+
+
+@pytest.mark.parametrize("beside", [b"", shown("beside", 420, 100)])
+def test_words_that_are_drawn_from_right_to_left_in_one_go_are_words_still(beside: bytes) -> None:
+    page = page_of(b"1 0 0 1 300 742 Tm [(RAMEND) 12000 (SP)] TJ", beside)
+    found = {word.text: word.left for block in page.blocks for line in block.lines for word in line.words}
+    assert found["RAMEND"] == pytest.approx(300)
+    assert found["SP"] < 240
+
+
+def test_signs_with_white_space_between_them_are_words_of_their_own() -> None:
+    page = page_of(shown("E ", 88, 100), b"10 Tc", shown("=+", 100, 100), b"0 Tc", shown(" F", 132, 100))
+    assert texts(page) == ["E = + F"]

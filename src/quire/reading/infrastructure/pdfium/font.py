@@ -37,6 +37,13 @@ class Font(NamedTuple):
     descent: float
 
 
+# For a font that gives no heights: room for most accents, and no further from what other readers assume, or from the
+# letters themselves, than by two points in running text.
+ASSUMED = (0.8, -0.25)
+# PDFium cuts what it measures to thousandths.
+ROUNDING = 0.0013
+# Drawn as every letter is that a font does not have.
+NO_LETTER = "\0"
 UNKNOWN = Font("", False, False, 0.95, -0.35)
 EXTENT_MAX = 1.9
 
@@ -68,8 +75,31 @@ def _extent(handle: int) -> tuple[float, float]:
     ascent = value.value
     library.font_descent(handle, 1.0, ctypes.byref(value))
     descent = value.value
+    if ascent < ASSUMED[0] and descent < 0 and _is_measured(handle, ascent, descent):
+        return ASSUMED
     # Broken descriptors give zero or the height of their tallest glyph; these bounds are other readers', too.
     return (
         ascent if 0 < ascent < EXTENT_MAX else UNKNOWN.ascent,
         descent if -EXTENT_MAX < descent < 0 else UNKNOWN.descent,
     )
+
+
+def _is_measured(handle: int, ascent: float, descent: float) -> bool:
+    """Whether PDFium took them from the glyphs whose codes are those of `A` and `g`, for want of any in the file: too
+    low for letters with accents, and in a font that has other glyphs there, or none, no heights of its letters."""
+    if abs(descent - _reach(handle, NO_LETTER)[0]) < ROUNDING:
+        return True
+    is_capital = abs(ascent - _reach(handle, "A")[1]) < ROUNDING
+    return is_capital and abs(descent - _reach(handle, "g")[0]) < ROUNDING
+
+
+def _reach(handle: int, letter: str) -> tuple[float, float]:
+    """How far its outline goes down and up, in parts of the font's size."""
+    path = library.glyph_path(handle, ord(letter), 1.0)
+    x, y = ctypes.c_float(), ctypes.c_float()
+    to_x, to_y = ctypes.addressof(x), ctypes.addressof(y)
+    ends = [0.0]
+    for number in range(library.path_length(path) if path else 0):
+        library.segment_point(library.path_segment(path, number), to_x, to_y)
+        ends.append(y.value)
+    return min(ends), max(ends)

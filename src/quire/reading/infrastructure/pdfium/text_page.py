@@ -25,6 +25,10 @@ BROKEN = "\ufffe"
 ROW = re.compile(r"[^\s](?:[^\r\n]*[^\s])?")
 WORD = re.compile(r"\S+")
 TOKEN = re.compile(rf"([^\s{BROKEN}\x02]+)([{BROKEN}\x02]*)")
+# In a file a hyphen that is drawn is one, whatever it was before the line was broken.
+SOFT_HYPHEN = "\xad"
+# PDFium overlooks the white space between signs in some fonts.
+SIGNS = re.compile(r"[^\w\s]{2,}")
 # Dots that lead from a title to the number of its page begin a word of their own.
 LEADER = "....."
 LED_TOKEN = re.compile(rf"((?:[^\s{BROKEN}\x02.]|\.(?!\.{{4}}))+|\.[^\s{BROKEN}\x02]*)([{BROKEN}\x02]*)")
@@ -93,6 +97,8 @@ class TextPage:
         """A gap wider than text has makes two lines of one, as columns and cells need."""
         text, index = self._text()
         self._length = len(text)
+        if SOFT_HYPHEN in text:
+            text = self._with_hyphens(text, index)
         if ACCENT.search(text):
             text, index = Letters(self._handle, text, index).with_accents()
         is_led = LEADER in text
@@ -119,6 +125,14 @@ class TextPage:
                 self._add_any(draft, tokens.finditer(text, start, end), index)
             draft.end()
         return draft.lines
+
+    def _with_hyphens(self, text: str, index: Callable[[int], int] | None) -> str:
+        letters = list(text)
+        for place, letter in enumerate(text):
+            if letter == SOFT_HYPHEN:
+                left, right = self._edges(place if index is None else index(place))
+                letters[place] = "-" if right > left else letter
+        return "".join(letters)
 
     def upright_rotation(self) -> int:
         """By which most of the page's text stands upright, once `lines` were read."""
@@ -217,8 +231,13 @@ class TextPage:
                 draft.add_level(words, self._baseline)
                 words = []
             edge = rect.right - shift
+            if edge < left:
+                # Written from the right to the left, as drawings are: several words with no space between them.
+                if words:
+                    draft.add_level(words, self._baseline)
+                return self._add_any(draft, TOKEN.finditer(text, first, end), None)
             words.append(new(Word, (found[0], left, top, edge, bottom, style, 1.0)))
-        draft.add_level(words, self._baseline)
+        return draft.add_level(words, self._baseline)
 
     def _add_any(
         self, draft: LineDraft, tokens: Iterator[re.Match[str]], index: Callable[[int], int] | None
@@ -239,11 +258,14 @@ class TextPage:
         owner = library.text_object(self._handle, first)
         if owner != self._object:
             self._look_at(owner, first)
-        whole = first == last or owner == library.text_object(self._handle, last)
-        runs = [(first, last, text, 0.0)] if whole else self._parted(_places(start, end, index), text)
-        for begin, until, piece, drop in runs:
-            is_last = until == last
-            word, baseline = self._word(begin, until, piece, broken and is_last)
+        is_one = first == last or owner == library.text_object(self._handle, last)
+        if is_one and not SIGNS.fullmatch(text):
+            word, baseline = self._word(first, last, text, broken)
+            if word is not None:
+                yield word, baseline
+                return
+        for begin, until, piece, drop in self._parted(_places(start, end, index), text):
+            word, baseline = self._word(begin, until, piece, broken and until == last)
             if word is not None:
                 yield word if not drop else word._replace(bottom=word.bottom + drop), baseline
 
@@ -258,16 +280,17 @@ class TextPage:
 
     def _cuts(self, places: Sequence[int]) -> tuple[list[int], list[float]]:
         gap, rise = WORD_GAP * self._size, RAISED * self._size
-        edge, (_, level) = self._edges(places[0])[1], self._origin(places[0])
+        edge, (begin, level) = self._edges(places[0])[1], self._origin(places[0])
         begun, cuts, drops = level, [], [0.0]
         for number, place in enumerate(places[1:], 1):
             x, y = self._origin(place)
             is_raised = not -rise < y - level < rise
             is_lowered = is_raised and self._is_lowered(places[number - 1], place, y - level)
-            if x - edge > gap or (is_raised and not is_lowered):
+            is_apart = x - edge > gap or x < begin - gap
+            if is_apart or (is_raised and not is_lowered):
                 cuts.append(number)
                 drops.append(0.0)
-                begun = y
+                begin, begun = x, y
             elif is_lowered:
                 drops[-1] = max(drops[-1], y - begun)
             level, edge = y, self._edges(place)[1]
