@@ -8,9 +8,9 @@ import pytest
 
 import quire.render
 from quire.convert.infrastructure.mappings.sample_pdf import assembled
+from quire.reading import open_pdf
 from quire.reading.domain.page import Word
 from quire.reading.infrastructure.pdfium.font import ASSUMED
-from quire.reading.infrastructure.pdfium.pdf import Pdf
 
 FONT = Path(quire.render.__file__).parent / "fonts/liberation-sans/LiberationSans-Regular.ttf"
 SIZE = 10
@@ -33,7 +33,7 @@ def word_of(ascent: int, descent: int) -> Word:
             b"<< /Length %d /Length1 %d >>\nstream\n%s\nendstream" % (len(font), len(font), font),
         )
     )
-    return Pdf(pdf, len(pdf), 10).document().pages[0].blocks[0].lines[0].words[0]
+    return open_pdf(pdf, len(pdf), 10).document().pages[0].blocks[0].lines[0].words[0]
 
 
 def heights(word: Word) -> tuple[float, float]:

@@ -3,7 +3,10 @@ several lines."""
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from tests.unit.convert.samples import mapped
 
 from quire.convert.infrastructure.mappings.sample_pdf import assembled
 from quire.reading import open_pdf
@@ -20,9 +23,9 @@ TELEPHONE = b"""/CIDInit /ProcSet findresource begin 12 dict begin begincmap
 endcmap end end"""
 
 
-def page_of(*drawn: bytes) -> Page:
+def pdf_of(*drawn: bytes) -> bytes:
     content = b"BT /F1 10 Tf %s ET" % b" ".join(drawn)
-    pdf = assembled(
+    return assembled(
         (
             b"<< /Type /Catalog /Pages 2 0 R >>",
             b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
@@ -33,6 +36,10 @@ def page_of(*drawn: bytes) -> Page:
             b"<< /Length %d >>\nstream\n%s\nendstream" % (len(TELEPHONE), TELEPHONE),
         )
     )
+
+
+def page_of(*drawn: bytes) -> Page:
+    pdf = pdf_of(*drawn)
     return open_pdf(pdf, len(pdf), 10).document().pages[0]
 
 
@@ -175,3 +182,31 @@ def test_words_that_are_drawn_from_right_to_left_in_one_go_are_words_still(besid
 def test_signs_with_white_space_between_them_are_words_of_their_own() -> None:
     page = page_of(shown("E ", 88, 100), b"10 Tc", shown("=+", 100, 100), b"0 Tc", shown(" F", 132, 100))
     assert texts(page) == ["E = + F"]
+
+
+# A word, its rest in small capitals, a comma, and another word.
+SIZES = b"1 0 0 1 100 700 Tm (mm) Tj /F1 7 Tf (LL) Tj /F1 10 Tf (, ll) Tj"
+
+
+def test_a_piece_of_another_size_is_a_word_of_its_own_set_tight_against_the_one_before() -> None:
+    (line,) = page_of(SIZES).blocks[0].lines
+    assert [word.text for word in line.words] == ["mm", "LL", ",", "ll"]
+    assert line.tight == (1, 2)
+    assert line.text == "mmLL, ll"
+    heights = [round(word.bottom - word.top, 1) for word in line.words]
+    assert heights[0] == heights[2] == heights[3] > heights[1]
+    assert len({word.style for word in line.words}) == 2
+
+
+def test_an_exponent_keeps_its_space_as_before() -> None:
+    (line,) = (
+        page_of(b"1 0 0 1 100 700 Tm (mm) Tj /F1 7 Tf 4 Ts (2) Tj /F1 10 Tf 0 Ts ( ll) Tj").blocks[0].lines
+    )
+    assert ([word.text for word in line.words], line.tight) == (["mm", "2", "ll"], ())
+
+
+def test_alto_has_no_space_before_what_is_set_tight() -> None:
+    alto = mapped("alto", pdf_of(SIZES)).decode()
+    assert re.findall(r'<(SP)|<String CONTENT="([^"]*)"', alto) == [
+        ("", "mm"), ("", "LL"), ("", ","), ("SP", ""), ("", "ll")
+    ]  # fmt: skip

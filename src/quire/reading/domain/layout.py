@@ -27,9 +27,10 @@ class LineDraft:
     def __init__(self) -> None:
         self.lines: list[Line] = []
         self._words: list[Word] = []
+        self._tight: list[int] = []
         self._baseline = self._edge = self._reach = 0.0
 
-    def add(self, word: Word, baseline: float, size: float) -> None:
+    def add(self, word: Word, baseline: float, size: float, *, is_tight: bool = False) -> None:
         words = self._words
         if words:
             gap = word[1] - self._edge
@@ -38,6 +39,8 @@ class LineDraft:
                 words = self._words
         if not words:
             self._baseline = baseline
+        elif is_tight:
+            self._tight.append(len(words))
         words.append(word)
         self._edge, self._reach = word[3], size
 
@@ -47,15 +50,15 @@ class LineDraft:
             self.end()
         first, last = words[0], words[-1]
         box = tuple.__new__(Box, (first[1], first[2], last[3], first[4]))
-        self.lines.append(tuple.__new__(Line, (tuple(words), box, baseline, False)))
+        self.lines.append(tuple.__new__(Line, (tuple(words), box, baseline, False, ())))
 
     def end(self, *, is_hyphenated: bool = False) -> None:
         words = self._words
         if words:
             top, bottom = min([word[2] for word in words]), max([word[4] for word in words])
             box = Box(words[0][1], top, words[-1][3], bottom)
-            self.lines.append(Line(tuple(words), box, self._baseline, is_hyphenated))
-            self._words = []
+            self.lines.append(Line(tuple(words), box, self._baseline, is_hyphenated, tuple(self._tight)))
+            self._words, self._tight = [], []
 
 
 def whole_lines(lines: Iterable[Line]) -> list[Line]:
@@ -82,7 +85,8 @@ def _put_together(one: Line, other: Line) -> Line:
     box, beside = one.box, other.box
     edges = Box(box.left, min(box.top, beside.top), beside.right, max(box.bottom, beside.bottom))
     baseline = one.baseline if box.height >= beside.height else other.baseline
-    return Line((*one.words, *other.words), edges, baseline, other.is_hyphenated)
+    tight = (*one.tight, *(len(one.words) + number for number in other.tight))
+    return Line((*one.words, *other.words), edges, baseline, other.is_hyphenated, tight)
 
 
 def blocks_of(lines: Iterable[Line]) -> list[Block]:

@@ -44,16 +44,25 @@ class Word(NamedTuple):
 
 
 class Line(NamedTuple):
-    """`is_hyphenated`: its last word ends with a hyphen and goes on in the next line; see `rejoined`."""
+    """`is_hyphenated`: its last word ends with a hyphen and goes on in the next line; see `rejoined`. `tight` are the
+    numbers of words with no white space before them, as a comma in another size is, or a small capital's rest."""
 
     words: tuple[Word, ...]
     box: Box
     baseline: float
     is_hyphenated: bool
+    tight: tuple[int, ...] = ()
 
     @property
     def text(self) -> str:
-        return " ".join([word.text for word in self.words])
+        if not self.tight:
+            return " ".join([word.text for word in self.words])
+        return "".join(
+            [
+                f"{'' if number in (0, *self.tight) else ' '}{word.text}"
+                for number, word in enumerate(self.words)
+            ]
+        )
 
 
 class Block(NamedTuple):
@@ -110,7 +119,7 @@ def as_seen(page: Page) -> Page:
     def line(one: Line) -> Line:
         words = tuple(Word(word.text, *box(*word[1:5]), *word[5:]) for word in one.words)
         place = box(*one.box)
-        return Line(words, place, place.bottom, one.is_hyphenated)
+        return Line(words, place, place.bottom, one.is_hyphenated, one.tight)
 
     blocks = tuple(Block(tuple(map(line, block.lines)), box(*block.box)) for block in page.blocks)
     return replace(page, width=width, height=height, blocks=blocks, turn=0)

@@ -128,6 +128,7 @@ def _line(name: str, line: Line, names: Sequence[str], first: str, last: str) ->
     level: tuple[float, float] | None = None
     stands = upright = ""
     edge = 0
+    tight = (0, *line.tight)
     for number, word in enumerate(line.words):
         text, left, top, right, bottom, own, confidence = word
         if level != (top, bottom):
@@ -146,7 +147,7 @@ def _line(name: str, line: Line, names: Sequence[str], first: str, last: str) ->
             more += _half(1, last)
         sure = "1" if confidence == 1.0 else f"{confidence:g}"
         begin, width = round(left * UNITS), round((right - left) * UNITS)
-        if number:
+        if number not in tight:
             parts.append(f'<SP HPOS="{edge}" WIDTH="{begin - edge if begin > edge else 0}" {stands}/>')
         edge = begin + width
         parts.append(f'<String CONTENT="{text}" HPOS="{begin}" WIDTH="{width}" {upright} WC="{sure}"{more}/>')

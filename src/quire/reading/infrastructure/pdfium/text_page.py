@@ -7,7 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from typing import NamedTuple
 
 import pypdfium2_raw as raw
 
@@ -38,6 +38,8 @@ WORD_GAP = 0.1
 RAISED = 0.15
 # A letter of the same size that is raised or lowered by less is but set off.
 LOWERED = 0.3
+# So much larger or smaller is another look: small capitals, a comma after a word in type of its own.
+OTHER_SIZE = 0.05
 LIGATURES = str.maketrans({"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl",
                            "\ufb05": "st", "\ufb06": "st"})  # fmt: skip
 LIGATURE = re.compile("[\ufb00-\ufb06]")
@@ -47,6 +49,16 @@ ODD = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\uf8ff\ufb00-\ufb06\ufe00-\ufe0f\ufeff"
     "\ufff0-\uffff\U000e0000-\U0010ffff]"
 )
+
+
+class Cut(NamedTuple):
+    """Where a piece of a word begins: the number of its character in the word, and that character's place on the page.
+    `drop` is how far it reaches below where it begins."""
+
+    number: int
+    first: int
+    is_tight: bool = False
+    drop: float = 0.0
 
 
 class StyleBook:
@@ -245,15 +257,15 @@ class TextPage:
         for token in tokens:
             first, after = token.span(1)
             broken = token.end() > after
-            for word, baseline in self._words(first, after, token[1], broken, index):
-                draft.add(word, baseline, self._size)
+            for word, baseline, is_tight in self._words(first, after, token[1], broken, index):
+                draft.add(word, baseline, self._size, is_tight=is_tight)
             if broken:
                 draft.end(is_hyphenated=True)
 
     def _words(
         self, start: int, end: int, text: str, broken: bool, index: Callable[[int], int] | None
-    ) -> Iterator[tuple[Word, float]]:
-        """Any word, in as many pieces as it is."""
+    ) -> Iterator[tuple[Word, float, bool]]:
+        """Any word, in as many pieces as it is; with each, whether it is set tight against the one before."""
         first, last = (start, end - 1) if index is None else (index(start), index(end - 1))
         owner = library.text_object(self._handle, first)
         if owner != self._object:
@@ -262,39 +274,49 @@ class TextPage:
         if is_one and not SIGNS.fullmatch(text):
             word, baseline = self._word(first, last, text, broken)
             if word is not None:
-                yield word, baseline
+                yield word, baseline, False
                 return
-        for begin, until, piece, drop in self._parted(_places(start, end, index), text):
-            word, baseline = self._word(begin, until, piece, broken and until == last)
+        for cut, until, piece in self._parted(_places(start, end, index), text):
+            word, baseline = self._word(cut.first, until, piece, broken and until == last)
             if word is not None:
-                yield word if not drop else word._replace(bottom=word.bottom + drop), baseline
+                yield (
+                    word._replace(bottom=word.bottom + cut.drop) if cut.drop else word,
+                    baseline,
+                    cut.is_tight,
+                )
 
-    def _parted(self, places: Sequence[int], text: str) -> Iterator[tuple[int, int, str, float]]:
-        """A word in pieces, as kerning makes them: PDFium overlooks spaces between such, and a piece of another
-        style set tight beside it is a word still. With each, how far it reaches below where it begins."""
-        cuts, drops = self._cuts(places)
-        for (begin, end), drop in zip(pairwise([0, *cuts, len(text)]), drops, strict=True):
-            if begin:
-                self._look_at(library.text_object(self._handle, places[begin]), places[begin])
-            yield places[begin], places[end - 1], text[begin:end], drop
+    def _parted(self, places: Sequence[int], text: str) -> Iterator[tuple[Cut, int, str]]:
+        """A word in pieces, as kerning makes them: PDFium overlooks spaces between such. A piece of another size is a
+        piece of its own, for a word has one look and one height."""
+        cuts = self._cuts(places)
+        ends = [*(cut.number for cut in cuts[1:]), len(text)]
+        for cut, end in zip(cuts, ends, strict=True):
+            if cut.number:
+                self._look_at(library.text_object(self._handle, cut.first), cut.first)
+            yield cut, places[end - 1], text[cut.number : end]
 
-    def _cuts(self, places: Sequence[int]) -> tuple[list[int], list[float]]:
+    def _cuts(self, places: Sequence[int]) -> list[Cut]:
         gap, rise = WORD_GAP * self._size, RAISED * self._size
         edge, (begin, level) = self._edges(places[0])[1], self._origin(places[0])
-        begun, cuts, drops = level, [], [0.0]
+        begun, cuts = level, [Cut(0, places[0])]
         for number, place in enumerate(places[1:], 1):
             x, y = self._origin(place)
             is_raised = not -rise < y - level < rise
             is_lowered = is_raised and self._is_lowered(places[number - 1], place, y - level)
-            is_apart = x - edge > gap or x < begin - gap
-            if is_apart or (is_raised and not is_lowered):
-                cuts.append(number)
-                drops.append(0.0)
+            is_word = x - edge > gap or x < begin - gap or (is_raised and not is_lowered)
+            if is_word or self._changes_size(places[number - 1], place):
+                cuts.append(Cut(number, place, is_tight=not is_word))
                 begin, begun = x, y
             elif is_lowered:
-                drops[-1] = max(drops[-1], y - begun)
+                cuts[-1] = cuts[-1]._replace(drop=max(cuts[-1].drop, y - begun))
             level, edge = y, self._edges(place)[1]
-        return cuts, drops
+        return cuts
+
+    def _changes_size(self, before: int, place: int) -> bool:
+        if library.text_object(self._handle, before) == library.text_object(self._handle, place):
+            return False
+        one, other = self._size_at(before), self._size_at(place)
+        return abs(one - other) > OTHER_SIZE * max(one, other)
 
     def _is_lowered(self, before: int, place: int, step: float) -> bool:
         """A letter as large as the one before it, set a little lower or higher, as in TeX's name: no exponent."""
