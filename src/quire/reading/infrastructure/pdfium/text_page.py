@@ -41,6 +41,8 @@ LOWERED = 0.3
 LIGATURES = str.maketrans({"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl",
                            "\ufb05": "st", "\ufb06": "st"})  # fmt: skip
 LIGATURE = re.compile("[\ufb00-\ufb06]")
+# In TeX's symbol fonts, of which a file often says no more than the code.
+TEX_BULLET = "\x88"
 HALF = re.compile("[\ud800-\udfff]")
 # What a word may have to be cleaned of. A page is searched once for all of its words.
 ODD = re.compile(
@@ -259,7 +261,7 @@ class TextPage:
         if owner != self._object:
             self._look_at(owner, first)
         is_one = first == last or owner == library.text_object(self._handle, last)
-        if is_one and not SIGNS.fullmatch(text):
+        if is_one and (text.isalnum() or not SIGNS.fullmatch(text)):
             word, baseline = self._word(first, last, text, broken)
             if word is not None:
                 yield word, baseline
@@ -402,6 +404,8 @@ def _places(start: int, end: int, index: Callable[[int], int] | None) -> Sequenc
 
 def _cleaned(text: str) -> tuple[str, float]:
     """Ligatures spelt out, soft hyphens and what no document may hold left out; and how much of it has a meaning."""
+    if text == TEX_BULLET:
+        return "•", 1.0
     if HALF.search(text):
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if LIGATURE.search(text):
