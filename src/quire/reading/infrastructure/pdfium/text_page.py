@@ -17,7 +17,7 @@ from quire.reading.domain.right_to_left import LETTER as BACKWARD
 from quire.reading.domain.right_to_left import Glyph, Written, words_of
 from quire.reading.infrastructure.pdfium import library
 from quire.reading.infrastructure.pdfium.accents import ACCENT, Letters
-from quire.reading.infrastructure.pdfium.font import UNKNOWN, Font, font_of
+from quire.reading.infrastructure.pdfium.font import UNKNOWN, Font, Outlines, font_of
 from quire.reading.infrastructure.pdfium.view import OFF_PAGE, View, rotation_for
 
 # PDFium writes this where a word was broken at the end of its line, in the place of the hyphen.
@@ -57,6 +57,7 @@ class StyleBook:
     def __init__(self) -> None:
         self._numbers: dict[tuple[str, float, bool, bool], int] = {}
         self._known: dict[tuple[Font, float], int] = {}
+        self.outlines: dict[Outlines, bool] = {}
 
     def number(self, font: Font, size: float) -> int:
         number = self._known.get((font, size))
@@ -376,7 +377,7 @@ class TextPage:
     def _font(self, handle: int | None) -> Font:
         font = self._fonts.get(handle)
         if font is None:
-            font = self._fonts[handle] = font_of(handle)
+            font = self._fonts[handle] = font_of(handle, self._book.outlines)
         return font
 
     def _turned_box(self, first: int, last: int) -> tuple[float, float, float, float]:
