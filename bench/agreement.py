@@ -14,7 +14,7 @@ from bench.report import Row, publish, table
 
 PEER = "pdftotext -bbox-layout"
 BAR = 0.99
-HELD = ("words", "boxes")
+HELD = ("words", "boxes", "words in place")
 # Every so many-th file, from all over the list.
 QUICK_STEP = 8
 
