@@ -131,10 +131,11 @@ class TextPage:
 
     def _with_hyphens(self, text: str, index: Callable[[int], int] | None) -> str:
         letters = list(text)
-        for place, letter in enumerate(text):
-            if letter == SOFT_HYPHEN:
-                left, right = self._edges(place if index is None else index(place))
-                letters[place] = "-" if right > left else letter
+        for found in re.finditer(SOFT_HYPHEN, text):
+            place = found.start()
+            left, right = self._edges(place if index is None else index(place))
+            if right > left:
+                letters[place] = "-"
         return "".join(letters)
 
     def upright_rotation(self) -> int:
