@@ -6,7 +6,7 @@ Words count as found by text and place, in whatever order; the order is measured
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from bench.agreement_corpus import Sample, fetched, samples
 from bench.agreement_tally import Tally, tally
@@ -14,7 +14,7 @@ from bench.report import Row, publish, table
 
 PEER = "pdftotext -bbox-layout"
 BAR = 0.99
-HELD = ("words", "boxes")
+HELD = ("words", "boxes", "words in place")
 # Every so many-th file, from all over the list.
 QUICK_STEP = 8
 
@@ -30,7 +30,7 @@ def tallies(wanted: list[Sample]) -> dict[Sample, Tally]:
     return {sample: tally(sample.content()) for sample in fetched(wanted)}
 
 
-def rows(by_file: Mapping[Sample, Tally]) -> list[Row]:
+def rows(by_file: Mapping[Sample, Tally], held: Container[str]) -> list[Row]:
     whole = sum(by_file.values(), Tally())
     size = f"{whole.theirs:,} words on {whole.pages:,} pages"
     return [
@@ -39,7 +39,7 @@ def rows(by_file: Mapping[Sample, Tally]) -> list[Row]:
             share,
             PEER,
             1.0,
-            BAR if measure in HELD else None,
+            BAR if measure in held else None,
             note=f"{size}; {files(by_file, measure)}",
         )
         for measure, share in whole.shares().items()
@@ -70,7 +70,8 @@ def main() -> None:
     by_file = tallies(samples()[:: QUICK_STEP if arguments.quick else 1])
     if arguments.files:
         print(listing(by_file))
-    publish("agreement", rows(by_file))
+    # A part of the corpus says nothing of the whole: it is there to see that nothing got worse.
+    publish("agreement", rows(by_file, () if arguments.quick else HELD))
 
 
 if __name__ == "__main__":

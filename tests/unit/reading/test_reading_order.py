@@ -294,3 +294,14 @@ def test_a_row_of_texts_beside_a_single_number_is_read_text_by_text_though_their
         ("not one for all of them", 300, 124),
     ]
     assert read(title, *row) == [text for text, _, _ in [title, *row]]
+
+
+def test_bullets_drawn_before_all_of_their_items_are_read_with_them() -> None:
+    bullets = [("•", 50, baseline) for baseline in (100, 112, 136)]
+    items = [
+        ("One item of a list", 58, 100),
+        ("Another that has more to say than", 58, 112),
+        ("there is room for in one line", 58, 124),
+        ("The last of them", 58, 136),
+    ]
+    assert read(*bullets, *items) == ["•", items[0][0], "•", items[1][0], items[2][0], "•", items[3][0]]

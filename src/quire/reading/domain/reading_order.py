@@ -55,10 +55,16 @@ def _cut(pieces: list[Piece], ordered: list[Block], depth: int) -> None:
     is_prose = len(columns) > 1 and (all(map(_is_prose, columns)) or are_columns(columns))
     parts = columns if is_prose else list(_stripes(pieces))
     if len(parts) == 1:
-        ordered += _rows(pieces) if len(columns) > 1 else [piece.block for piece in pieces]
+        are_rows = len(columns) > 1 or any(map(_is_marks, pieces))
+        ordered += _rows(pieces) if are_rows else [piece.block for piece in pieces]
         return
     for part in parts:
         _cut(part, ordered, depth + 1)
+
+
+def _is_marks(piece: Piece) -> bool:
+    """Bullets that were drawn before all of their items, nearer to them than a gutter is wide."""
+    return all(is_mark(line.text) for line in piece.block.lines)
 
 
 def _stripes(pieces: list[Piece]) -> Iterator[list[Piece]]:
@@ -124,7 +130,7 @@ def _units(piece: Piece, pieces: list[Piece]) -> list[Piece]:
     lines = piece.block.lines
     if len(lines) == 1 or len(pieces) > CELLS_MAX:
         return [piece]
-    if all(is_mark(line.text) for line in lines) or _are_cells(lines, _columns_beside(piece, pieces)):
+    if _is_marks(piece) or _are_cells(lines, _columns_beside(piece, pieces)):
         return [_part(piece, (line,)) for line in lines]
     marks = _marks_left_of(piece, pieces)
     begins = [

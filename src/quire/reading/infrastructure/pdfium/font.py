@@ -27,6 +27,10 @@ STANDARD = {"Helvetica": HELVETICA, "Times": TIMES, "Courier": COURIER,
             "Arial": HELVETICA, "TimesNewRoman": TIMES, "CourierNew": COURIER}  # fmt: skip
 
 
+# What tells the outlines of a document's fonts apart: name, size of the embedded file, ascent and descent.
+Outlines = tuple[str, int, float, float]
+
+
 class Font(NamedTuple):
     """`ascent` and `descent` in parts of the font's size, as the page's own writers mean them."""
 
@@ -48,7 +52,8 @@ UNKNOWN = Font("", False, False, 0.95, -0.35)
 EXTENT_MAX = 1.9
 
 
-def font_of(handle: int | None) -> Font:
+def font_of(handle: int | None, known: dict[Outlines, bool]) -> Font:
+    """`known` is one document's, and learns: outlines take long to measure."""
     if not handle:
         return UNKNOWN
     name = SUBSET.sub("", _name(handle))
@@ -57,7 +62,7 @@ def font_of(handle: int | None) -> Font:
     is_bold = bool(BOLD.search(name)) or bool(flags & BOLD_FLAG)
     is_italic = bool(ITALIC.search(name)) or bool(flags & ITALIC_FLAG)
     extent = None if library.font_is_embedded(handle) == 1 else STANDARD.get(family.replace(" ", ""))
-    return Font(family, is_bold, is_italic, *(extent or _extent(handle)))
+    return Font(family, is_bold, is_italic, *(extent or _extent(handle, name, known)))
 
 
 def _name(handle: int) -> str:
@@ -69,19 +74,29 @@ def _name(handle: int) -> str:
     return "".join(character for character in text if character.isprintable())
 
 
-def _extent(handle: int) -> tuple[float, float]:
+def _extent(handle: int, name: str, known: dict[Outlines, bool]) -> tuple[float, float]:
     value = ctypes.c_float()
     library.font_ascent(handle, 1.0, ctypes.byref(value))
     ascent = value.value
     library.font_descent(handle, 1.0, ctypes.byref(value))
     descent = value.value
-    if ascent < ASSUMED[0] and descent < 0 and _is_measured(handle, ascent, descent):
-        return ASSUMED
+    if ascent < ASSUMED[0] and descent < 0:
+        outlines = (name, _data_size(handle), ascent, descent)
+        if outlines not in known:
+            known[outlines] = _is_measured(handle, ascent, descent)
+        if known[outlines]:
+            return ASSUMED
     # Broken descriptors give zero or the height of their tallest glyph; these bounds are other readers', too.
     return (
         ascent if 0 < ascent < EXTENT_MAX else UNKNOWN.ascent,
         descent if -EXTENT_MAX < descent < 0 else UNKNOWN.descent,
     )
+
+
+def _data_size(handle: int) -> int:
+    size = ctypes.c_size_t()
+    library.font_data(handle, None, 0, ctypes.addressof(size))
+    return size.value
 
 
 def _is_measured(handle: int, ascent: float, descent: float) -> bool:

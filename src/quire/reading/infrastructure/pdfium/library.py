@@ -45,6 +45,7 @@ font_descent = _bound(raw.FPDFFont_GetDescent, _int, _handle, ctypes.c_float, _p
 font_is_embedded = _bound(raw.FPDFFont_GetIsEmbedded, _int, _handle)
 font_flags = _bound(raw.FPDFFont_GetFlags, _int, _handle)
 font_name = _bound(raw.FPDFFont_GetBaseFontName, ctypes.c_size_t, _handle, _pointer, ctypes.c_size_t)
+font_data = _bound(raw.FPDFFont_GetFontData, _int, _handle, _pointer, ctypes.c_size_t, _pointer)
 glyph_path = _bound(raw.FPDFFont_GetGlyphPath, _handle, _handle, ctypes.c_uint32, ctypes.c_float)
 path_length = _bound(raw.FPDFGlyphPath_CountGlyphSegments, _int, _handle)
 path_segment = _bound(raw.FPDFGlyphPath_GetGlyphPathSegment, _handle, _handle, _int)

@@ -17,7 +17,7 @@ from quire.reading.domain.right_to_left import LETTER as BACKWARD
 from quire.reading.domain.right_to_left import Glyph, Written, words_of
 from quire.reading.infrastructure.pdfium import library
 from quire.reading.infrastructure.pdfium.accents import ACCENT, Letters
-from quire.reading.infrastructure.pdfium.font import UNKNOWN, Font, font_of
+from quire.reading.infrastructure.pdfium.font import UNKNOWN, Font, Outlines, font_of
 from quire.reading.infrastructure.pdfium.view import OFF_PAGE, View, rotation_for
 
 # PDFium writes this where a word was broken at the end of its line, in the place of the hyphen.
@@ -43,6 +43,8 @@ OTHER_SIZE = 0.05
 LIGATURES = str.maketrans({"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl",
                            "\ufb05": "st", "\ufb06": "st"})  # fmt: skip
 LIGATURE = re.compile("[\ufb00-\ufb06]")
+# In TeX's symbol fonts, of which a file often says no more than the code.
+TEX_BULLET = "\x88"
 HALF = re.compile("[\ud800-\udfff]")
 # What a word may have to be cleaned of. A page is searched once for all of its words.
 ODD = re.compile(
@@ -67,6 +69,7 @@ class StyleBook:
     def __init__(self) -> None:
         self._numbers: dict[tuple[str, float, bool, bool], int] = {}
         self._known: dict[tuple[Font, float], int] = {}
+        self.outlines: dict[Outlines, bool] = {}
 
     def number(self, font: Font, size: float) -> int:
         number = self._known.get((font, size))
@@ -140,10 +143,11 @@ class TextPage:
 
     def _with_hyphens(self, text: str, index: Callable[[int], int] | None) -> str:
         letters = list(text)
-        for place, letter in enumerate(text):
-            if letter == SOFT_HYPHEN:
-                left, right = self._edges(place if index is None else index(place))
-                letters[place] = "-" if right > left else letter
+        for found in re.finditer(SOFT_HYPHEN, text):
+            place = found.start()
+            left, right = self._edges(place if index is None else index(place))
+            if right > left:
+                letters[place] = "-"
         return "".join(letters)
 
     def upright_rotation(self) -> int:
@@ -271,7 +275,7 @@ class TextPage:
         if owner != self._object:
             self._look_at(owner, first)
         is_one = first == last or owner == library.text_object(self._handle, last)
-        if is_one and not SIGNS.fullmatch(text):
+        if is_one and (text.isalnum() or not SIGNS.fullmatch(text)):
             word, baseline = self._word(first, last, text, broken)
             if word is not None:
                 yield word, baseline, False
@@ -396,7 +400,7 @@ class TextPage:
     def _font(self, handle: int | None) -> Font:
         font = self._fonts.get(handle)
         if font is None:
-            font = self._fonts[handle] = font_of(handle)
+            font = self._fonts[handle] = font_of(handle, self._book.outlines)
         return font
 
     def _turned_box(self, first: int, last: int) -> tuple[float, float, float, float]:
@@ -424,6 +428,8 @@ def _places(start: int, end: int, index: Callable[[int], int] | None) -> Sequenc
 
 def _cleaned(text: str) -> tuple[str, float]:
     """Ligatures spelt out, soft hyphens and what no document may hold left out; and how much of it has a meaning."""
+    if text == TEX_BULLET:
+        return "•", 1.0
     if HALF.search(text):
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if LIGATURE.search(text):
