@@ -23,12 +23,14 @@ from quire.reading import open_pdf
 
 PAGES_MAX = 30
 LONGEST_PAGES = 5_000
+SETTLED = 0.99
 
 
 @dataclass(frozen=True)
 class Tally:
     """Counts of words: `found` are poppler's that ours has too where it stands, `placed` those whose box is within
-    2 points, `level` those whose left and right edges are, `parted` those that are a piece of one of ours."""
+    2 points, `level` those whose left and right edges are, `parted` those that are a piece of one of ours. `settled`
+    are all on pages about whose order nobody can argue: poppler's is the one in which the file draws them."""
 
     pages: int = 0
     theirs: int = 0
@@ -38,6 +40,8 @@ class Tally:
     level: int = 0
     parted: int = 0
     in_order: int = 0
+    settled: int = 0
+    settled_in_order: int = 0
     pairs: int = 0
     pairs_kept: int = 0
 
@@ -53,6 +57,7 @@ class Tally:
             "boxes": _share(self.placed, self.found),
             "boxes, left and right": _share(self.level, self.found),
             "words in place": _share(self.placed, self.theirs),
+            "order, where it is settled": _share(self.settled_in_order, self.settled),
             "order": _share(self.in_order, self.theirs),
             "neighbours": _share(self.pairs_kept, self.pairs),
         }
@@ -70,10 +75,13 @@ def tally(pdf: bytes) -> Tally:
         file.write(pdf)
         file.flush()
         theirs = poppler_pages(Path(file.name), pages=len(ours))
-    return sum((page_tally(*page) for page in zip(theirs, ours, strict=True)), Tally())
+        drawn = poppler_pages(Path(file.name), pages=len(ours), in_file_order=True)
+    return sum((page_tally(*page) for page in zip(theirs, ours, drawn, strict=True)), Tally())
 
 
-def page_tally(theirs: list[Placed], ours: list[Placed]) -> Tally:
+def page_tally(theirs: list[Placed], ours: list[Placed], drawn: list[Placed]) -> Tally:
+    in_order = len(aligned(theirs, ours))
+    is_settled = len(aligned(theirs, drawn)) >= SETTLED * len(theirs)
     pairs = paired(theirs, ours)
     boxes = [(theirs[one][1], ours[other][1]) for one, other in pairs.items()]
     taken = set(pairs.values())
@@ -88,7 +96,9 @@ def page_tally(theirs: list[Placed], ours: list[Placed]) -> Tally:
         placed=sum(is_near(*both) for both in boxes),
         level=sum(abs(box[0] - other[0]) <= BOX_POINTS >= abs(box[2] - other[2]) for box, other in boxes),
         parted=sum(is_piece(word, left) for word in missing),
-        in_order=len(aligned(theirs, ours)),
+        in_order=in_order,
+        settled=len(theirs) if is_settled else 0,
+        settled_in_order=in_order if is_settled else 0,
         pairs=len(steps),
         pairs_kept=sum(step in pairs and pairs[step] + 1 == pairs.get(step + 1) for step in steps),
     )

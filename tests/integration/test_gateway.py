@@ -81,7 +81,7 @@ def test_a_large_pdf_read_in_shares_is_the_same_as_read_in_one(gateway: GatewayS
 def test_the_mappings_are_listed_with_their_versions_and_schemas(gateway: GatewayServer) -> None:
     listed = {item["name"]: item for item in gateway.http.get("/mappings").json()["mappings"]}
     assert set(listed) == {"alto", "tei", "akn", "facturx", "ubl-invoice"}
-    assert listed["alto"]["version"] == "4"
+    assert listed["alto"]["version"] == "5"
     assert listed["alto"]["schema_name"] == "ALTO 4.3"
 
 

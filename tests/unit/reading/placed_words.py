@@ -23,14 +23,12 @@ def plain(text: str) -> str:
     return re.sub("[\u00ad\u2010]", "-", unicodedata.normalize("NFKC", text))
 
 
-def poppler_pages(path: Path, *, pages: int = 0) -> list[list[Placed]]:
-    """Of the first so many pages, or of all."""
+def poppler_pages(path: Path, *, pages: int = 0, in_file_order: bool = False) -> list[list[Placed]]:
+    """Of the first so many pages, or of all; in the order of its layout, or in that in which the file draws them."""
     last = ["-l", str(pages)] if pages else []
+    how = ["-raw", "-bbox"] if in_file_order else ["-bbox-layout"]
     done = subprocess.run(
-        ["pdftotext", "-cropbox", "-bbox-layout", *last, path, "-"],
-        capture_output=True,
-        check=True,
-        timeout=120,
+        ["pdftotext", "-cropbox", *how, *last, path, "-"], capture_output=True, check=True, timeout=120
     )
     # What poppler writes is not always XML.
     clean = re.sub(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]", b"", done.stdout)

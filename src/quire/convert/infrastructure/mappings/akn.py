@@ -189,7 +189,7 @@ class Writer:
 MAPPING = Mapping(
     XmlMapping(
         name="akn",
-        version="5",
+        version="6",
         description=DESCRIPTIONS["akn"],
         schema="Akoma Ntoso 3.0 (OASIS LegalDocML 1.0)",
         namespace=NAMESPACE,

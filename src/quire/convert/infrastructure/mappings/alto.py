@@ -22,7 +22,7 @@ from quire.reading import Block, Box, Line, Page, TextStyle, as_seen, rejoined
 NAMESPACE = "http://www.loc.gov/standards/alto/ns-v4#"
 LOCATION = f"{NAMESPACE} http://www.loc.gov/standards/alto/v4/alto-4-3.xsd"
 UNITS = 1200 / 72
-VERSION = "4"
+VERSION = "5"
 HEAD = f"""<?xml version="1.0" encoding="UTF-8"?>
 <alto xmlns="{NAMESPACE}" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" \
 xsi:schemaLocation="{LOCATION}" SCHEMAVERSION="4.3">

@@ -14,7 +14,7 @@ from quire.convert.infrastructure.mappings.xml_tree import Tree, clean, serializ
 from quire.reading import Document, Kind, Passage, flow_of
 
 NAMESPACE = "http://www.tei-c.org/ns/1.0"
-VERSION = "5"
+VERSION = "6"
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 TEI = Tree(NAMESPACE)
 FORMS = {"top": "header", "bottom": "footer"}
