@@ -50,25 +50,18 @@ class QpdfDrawingCheck:
             return []
 
     def _drawn(self, page: Any) -> Iterator[Any]:
-        yield from _contents(page)
+        """What no page before has drawn with: many pages may share a letterhead."""
+        yield from filter(self._is_new, _contents(page))
         rest = [page]
         while rest:
-            for form in self._new_forms(rest.pop()):
+            for form in filter(self._is_new, _forms(rest.pop())):
                 yield form
                 rest.append(form)
 
-    def _new_forms(self, holder: Any) -> Iterator[Any]:
-        """That no page before could draw with. Pictures have a page to themselves, or none of its text."""
-        drawn = _dictionary(_dictionary(holder, "/Resources"), "/XObject")
-        for name in () if drawn is None else drawn.keys():
-            one = drawn[name]
-            if (
-                isinstance(one, pikepdf.Stream)
-                and one.get("/Subtype") == FORM
-                and one.objgen not in self._seen
-            ):
-                self._seen.add(one.objgen)
-                yield one
+    def _is_new(self, stream: Any) -> bool:
+        is_new = stream.objgen not in self._seen
+        self._seen.add(stream.objgen)
+        return is_new
 
 
 def _contents(page: Any) -> Iterator[Any]:
@@ -79,6 +72,15 @@ def _contents(page: Any) -> Iterator[Any]:
             yield one
         elif one is not None:
             raise NotUnpackedError("its contents are none")
+
+
+def _forms(holder: Any) -> Iterator[Any]:
+    """Whether it draws with them or not. Pictures have no text."""
+    listed = _dictionary(_dictionary(holder, "/Resources"), "/XObject")
+    for name in () if listed is None else listed.keys():
+        one = listed[name]
+        if isinstance(one, pikepdf.Stream) and one.get("/Subtype") == FORM:
+            yield one
 
 
 def _dictionary(holder: Any, name: str) -> Any:
