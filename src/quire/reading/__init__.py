@@ -57,10 +57,10 @@ def open_pdf(content: Any, size_bytes: int, pages_max: int) -> Pdf:
     """For code inside the jail; whoever stands outside never loads the parser."""
     from quire.reading.infrastructure.pdfium.ends import size_without_padding
     from quire.reading.infrastructure.pdfium.pdf import Pdf
-    from quire.reading.infrastructure.qpdf.drawing_check import QpdfDrawingCheck
+    from quire.reading.infrastructure.qpdf.wholeness_check import QpdfWholenessCheck
 
     size = size_without_padding(content, size_bytes)
-    return Pdf(content, size, pages_max, QpdfDrawingCheck(content, size))
+    return Pdf(content, size, pages_max, QpdfWholenessCheck(content, size))
 
 
 def new_style_book() -> StyleBook:

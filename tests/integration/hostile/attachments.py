@@ -55,6 +55,12 @@ def lost_invoice() -> bytes:
     return carrying((b"factur-x.xml", b"", b"")).replace(b"/EF << /F 5 0 R >>", b"/EF << /F 9 0 R >>")
 
 
+def altered_invoice() -> bytes:
+    """Valid by its schema, and not what was attached: its checksum tells."""
+    true, other = (zlib.compress(an_invoice().replace(b"Seller<", name)) for name in (b"Seller<", b"Selfer<"))
+    return carrying((b"factur-x.xml", other[:-4] + true[-4:], FLATE))
+
+
 def bomb_as_invoice() -> bytes:
     """Four gigabytes of blanks."""
     return carrying((b"factur-x.xml", deflated(b" " * MIB, 4000), FLATE))

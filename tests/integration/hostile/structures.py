@@ -19,6 +19,7 @@ from tests.integration.hostile.parts import (
     one_page,
     page,
     stream,
+    text,
 )
 from tests.unit.convert.samples import sample
 
@@ -111,6 +112,46 @@ def page_with_wrong_checksum() -> bytes:
     return one_page(zlib.compress(WORDS)[:-4] + b"\0\0\0\0", entries=FLATE)
 
 
+def page_without_checksum() -> bytes:
+    return one_page(zlib.compress(WORDS)[:-4], entries=FLATE)
+
+
+def half_a_page_inside_a_whole_one() -> bytes:
+    """The outer packing is all there."""
+    packed = zlib.compress(WORDS * 1000)
+    inner = packed[: len(packed) // 2].hex().encode() + b">"
+    return one_page(inner, entries=b"/Filter [/ASCIIHexDecode /FlateDecode]")
+
+
+def hex_without_end() -> bytes:
+    return one_page(WORDS.hex().encode(), entries=b"/Filter /ASCIIHexDecode")
+
+
+def contents_in_part_not_there() -> bytes:
+    return assembled((CATALOG, PAGES, page(), b"[5 0 R 9 0 R]", stream(WORDS)))
+
+
+def contents_at_another_place() -> bytes:
+    """The table says where they are, and there is something else."""
+    return one_page(WORDS).replace(b"4 0 obj", b"x 0 obj")
+
+
+def letters_whose_meaning_is_lost() -> bytes:
+    meaning = zlib.compress(b"1 beginbfchar <41> <0042> endbfchar " * 100)
+    font = HELVETICA.replace(b">>", b"/ToUnicode 5 0 R >>")
+    return one_page(WORDS, stream(meaning[:-20], FLATE), font=font)
+
+
+def unpacked_only_by_others() -> bytes:
+    return one_page(zlib.compress(WORDS), entries=b"/Filter [/Crypt /FlateDecode]")
+
+
+def change_cut_off() -> bytes:
+    """A second version was appended, and lost its end: what is whole is the first."""
+    first = one_page(WORDS)
+    return first + b"4 0 obj\n" + stream(text(b"Read this")) + b"\nendobj\nxref\n4 1\n0000"
+
+
 def contents_that_are_not_there() -> bytes:
     return assembled((CATALOG, PAGES, page().replace(b"4 0 R", b"9 0 R")))
 
@@ -133,7 +174,7 @@ def deep_arrays() -> bytes:
 
 
 def deep_operands() -> bytes:
-    deep = stream(deflated(b"[" * MIB, 16), FLATE)
+    deep = stream(zlib.compress(b"[" * (16 * MIB)), FLATE)
     return assembled((CATALOG, PAGES, page(), b"[5 0 R 6 0 R]", stream(WORDS), deep))
 
 

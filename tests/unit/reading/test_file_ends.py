@@ -37,3 +37,15 @@ def test_a_file_that_was_cut_off_is_refused_also_when_it_was_padded_to_its_size(
         for padded in (cut, cut + bytes(len(whole))):
             with pytest.raises(PdfDamagedError, match="its end is missing"):
                 pages(padded)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_whose_last_change_was_cut_off_is_refused_and_not_read_as_it_was_before(name: str) -> None:
+    whole = sample(name).rstrip()
+    change = (
+        b"\n9 0 obj\n<< /Changed true >>\nendobj\nxref\n9 1\n0000000000 00000 n \ntrailer\n<< /Size 10 >>\n"
+    )
+    for cut in (len(change), len(change) // 2, 30):
+        with pytest.raises(PdfDamagedError, match="its end is missing"):
+            pages(whole + change[:cut])
+    assert pages(whole + b"\nno object of a PDF, and no table\n") == pages(whole)

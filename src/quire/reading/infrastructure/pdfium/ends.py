@@ -16,6 +16,8 @@ PADDING = b"\0\t\n\f\r "
 LAST_POINTER = re.compile(rb"startxref\s+(\d{1,12})\Z")
 TABLE = re.compile(rb"\s{0,2}(?:xref\s|\d{1,10}\s+\d{1,5}\s+obj\b)")
 TABLE_HEAD_BYTES = 40
+# More of a PDF behind the last mark: a change that was appended, and cut off. What is before it is an older version.
+CHANGE = re.compile(rb"(?:^|[\r\n])\s*(?:\d{1,10}\s+\d{1,5}\s+obj\b|xref\s|trailer\b)")
 
 
 def size_without_padding(content: Any, size_bytes: int) -> int:
@@ -25,7 +27,9 @@ def size_without_padding(content: Any, size_bytes: int) -> int:
         raise NotPdfError("it does not begin as a PDF does")
     size = _unpadded(content, size_bytes)
     end = bytes(content[max(0, size - ENDS_WITHIN_BYTES) : size])
-    if MARK not in end and not _leads_to_table(content, head, end):
+    if not _leads_to_table(content, head, end) and (
+        MARK not in end or CHANGE.search(end.rpartition(MARK)[2])
+    ):
         raise PdfDamagedError(f"its end is missing: {EXPORT_AGAIN}")
     return size
 

@@ -25,7 +25,7 @@ from quire.reading.infrastructure.pdfium.library import start_library
 from quire.reading.infrastructure.pdfium.rules import rules_of
 from quire.reading.infrastructure.pdfium.text_page import StyleBook, TextPage
 from quire.reading.infrastructure.pdfium.view import View
-from quire.reading.ports.v1.drawing_check import DrawingCheck
+from quire.reading.ports.v1.wholeness_check import WholenessCheck
 
 TEXT_MAX_BYTES = 2_000
 ATTACHMENT_MAX_BYTES = 64 * 1024 * 1024
@@ -39,11 +39,11 @@ UNLOCK = "save it without encryption and send that"
 class Pdf:
     """`content` must live as long as this does: PDFium reads from it as it goes."""
 
-    def __init__(self, content: Any, size_bytes: int, pages_max: int, drawings: DrawingCheck) -> None:
+    def __init__(self, content: Any, size_bytes: int, pages_max: int, wholeness: WholenessCheck) -> None:
         start_library()
         self._content = content
         self._pages_max = pages_max
-        self._drawings = drawings
+        self._wholeness = wholeness
         self._handle = raw.FPDF_LoadMemDocument64(_address(content), size_bytes, None)
         if not self._handle:
             raise _refusal(raw.FPDF_GetLastError())
@@ -81,7 +81,7 @@ class Pdf:
                     raise PdfDamagedError(f"what it calls its pages are none: {EXPORT_AGAIN}")
                 read = _read(page, index + 1, book)
                 is_blank = raw.FPDFPage_CountObjects(page) == 0
-                self._drawings.check_page(index, count, is_blank=is_blank)
+                self._wholeness.check_page(index, count, is_blank=is_blank)
                 yield read
             finally:
                 raw.FPDF_ClosePage(page)
@@ -103,6 +103,7 @@ class Pdf:
         space = ctypes.create_string_buffer(size.value)
         if not raw.FPDFAttachment_GetFile(attachment, space, size.value, size):
             raise PdfDamagedError(f"a file attached to it cannot be read: {EXPORT_AGAIN}")
+        self._wholeness.check_attachment(_text(raw.FPDFAttachment_GetName, attachment).lower())
         return space.raw
 
     def _attachment(self, number: int) -> Any:

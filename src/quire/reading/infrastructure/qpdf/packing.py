@@ -1,4 +1,4 @@
-"""How a stream of drawing is packed, and whether it can be unpacked, whole and within bounds."""
+"""How a stream is packed, and whether it can be unpacked, whole and within bounds, one filter after the other."""
 
 from __future__ import annotations
 
@@ -9,36 +9,35 @@ import pikepdf
 
 from quire.reading.domain.errors import ReadingTooCostlyError
 
-FLATE = (["/FlateDecode"], ["/Fl"])
-# What text and lines are packed by; the others pack pictures and sound.
-KNOWN = frozenset({
-    "/FlateDecode", "/LZWDecode", "/ASCII85Decode", "/ASCIIHexDecode", "/RunLengthDecode", "/Crypt",
-    "/Fl", "/LZW", "/A85", "/AHx", "/RL",
-})  # fmt: skip
+FLATE = frozenset({"/FlateDecode", "/Fl"})
+# With what each has to end.
+ENDS = {"/ASCII85Decode": b"~>", "/A85": b"~>", "/ASCIIHexDecode": b">", "/AHx": b">"}
+# What text and lines are packed by; the others pack pictures and sound, or are more than PDFium undoes.
+KNOWN = FLATE | ENDS.keys() | {"/LZWDecode", "/LZW", "/RunLengthDecode", "/RL"}
+# Says of a stream that it is not encrypted, where others are.
+PLAIN = ["/Crypt"]
 FILTERS_MAX = 16
 # PDFium gives up a little above this, and says nothing.
 UNPACKED_MAX_BYTES = 16 * 1024 * 1024
 INFLATED_MAX_BYTES = 256 * 1024 * 1024
-# All of it was there by then. Some writers compute it wrongly, or leave it out.
-WRONG_CHECKSUM = "incorrect data check"
+ZLIB_HEAD_BYTES = 2
 
 
 class NotUnpackedError(Exception):
     """In words that go on after "page 3 cannot be unpacked"."""
 
 
-def check_unpacks(stream: Any) -> None:
+def check_unpacks(pdf: pikepdf.Pdf, stream: Any) -> None:
     filters = _filters(stream)
-    if not filters:
+    if not filters or filters == PLAIN:
         return
     if len(filters) > FILTERS_MAX:
         raise NotUnpackedError(f"it is packed {len(filters)} times over")
     if unknown := [name for name in filters if name not in KNOWN]:
-        raise NotUnpackedError(f"nothing is drawn by {unknown[0][1:40]}")
-    if filters in FLATE and stream.get("/DecodeParms") is None:
-        _check_inflates(stream.read_raw_bytes())
-    else:
-        _check_decodes(stream)
+        raise NotUnpackedError(f"it is packed by {unknown[0][1:40]}, which is not read here")
+    data = stream.read_raw_bytes()
+    for name, parameters in zip(filters, _parameters(stream, len(filters)), strict=True):
+        data = _unpacked(pdf, name, parameters, data)
 
 
 def _filters(stream: Any) -> list[str]:
@@ -49,30 +48,58 @@ def _filters(stream: Any) -> list[str]:
     return [str(name) for name in names]
 
 
-def _check_inflates(packed: bytes) -> None:
-    """By zlib itself, a tenth of the time that qpdf takes; nearly all pages are packed so."""
+def _parameters(stream: Any, count: int) -> list[Any]:
+    found = stream.get("/DecodeParms")
+    listed = list(found) if isinstance(found, pikepdf.Array) else [found]
+    return (listed + [None] * count)[:count]
+
+
+def _unpacked(pdf: pikepdf.Pdf, name: str, parameters: Any, packed: bytes) -> bytes:
+    """Flate by zlib itself: nearly all streams are packed so, and qpdf takes what is there of one that ends early."""
+    if name in FLATE:
+        inflated = _inflated(packed)
+        if parameters is None:
+            return inflated
+    if not packed.rstrip().endswith(ENDS.get(name, b"")):
+        raise NotUnpackedError("its bytes end too early")
+    return _decoded(pdf, name, parameters, packed)
+
+
+def _inflated(packed: bytes) -> bytes:
     inflating = zlib.decompressobj()
     try:
-        size_bytes = len(inflating.decompress(packed, INFLATED_MAX_BYTES))
-    except zlib.error as error:
-        if WRONG_CHECKSUM in str(error):
-            return
+        data = inflating.decompress(packed, INFLATED_MAX_BYTES)
+    except zlib.error:
         raise NotUnpackedError("its bytes are damaged") from None
     if inflating.eof or not packed.strip():
-        return
-    if size_bytes >= INFLATED_MAX_BYTES:
-        raise ReadingTooCostlyError(f"a page draws by more than {INFLATED_MAX_BYTES} bytes")
+        return data
+    if len(data) >= INFLATED_MAX_BYTES:
+        raise ReadingTooCostlyError(f"it unpacks to more than {INFLATED_MAX_BYTES} bytes")
+    if _ends_before_checksum(packed):
+        return data
     raise NotUnpackedError("its bytes end too early")
 
 
-def _check_decodes(stream: Any) -> None:
+def _ends_before_checksum(packed: bytes) -> bool:
+    """Some writers leave it out, or count too few bytes. All of the data is there then."""
+    inflating = zlib.decompressobj(-zlib.MAX_WBITS)
+    inflating.decompress(packed[ZLIB_HEAD_BYTES:], INFLATED_MAX_BYTES)
+    return inflating.eof
+
+
+def _decoded(pdf: pikepdf.Pdf, name: str, parameters: Any, packed: bytes) -> bytes:
+    stream = pikepdf.Stream(pdf, packed)
+    stream["/Filter"] = pikepdf.Name(name)
+    if parameters is not None:
+        stream["/DecodeParms"] = parameters
     try:
-        size_bytes = len(stream.read_bytes(decode_level=pikepdf.StreamDecodeLevel.specialized))
+        data: bytes = stream.read_bytes(decode_level=pikepdf.StreamDecodeLevel.specialized)
     except pikepdf.PikepdfError as error:
         check_memory(error)
         raise NotUnpackedError("its bytes are damaged") from None
-    if size_bytes > UNPACKED_MAX_BYTES:
-        raise ReadingTooCostlyError(f"a page draws by more than {UNPACKED_MAX_BYTES} bytes")
+    if len(data) > UNPACKED_MAX_BYTES:
+        raise ReadingTooCostlyError(f"it unpacks to more than {UNPACKED_MAX_BYTES} bytes")
+    return data
 
 
 def check_memory(error: pikepdf.PikepdfError) -> None:

@@ -10,13 +10,13 @@ from tests.integration.hostile.parts import CATALOG, FLATE, PAGES, WORDS, form, 
 
 from quire.convert.infrastructure.mappings.sample_pdf import assembled, sample_pdf
 from quire.reading import PdfDamagedError
-from quire.reading.infrastructure.qpdf.drawing_check import QpdfDrawingCheck
+from quire.reading.infrastructure.qpdf.wholeness_check import QpdfWholenessCheck
 
 LOST = zlib.compress(WORDS * 100)[:-20]
 
 
 def check(pdf: bytes, *, page_count: int = 1, is_blank: bool = False) -> None:
-    QpdfDrawingCheck(pdf, len(pdf)).check_page(0, page_count, is_blank=is_blank)
+    QpdfWholenessCheck(pdf, len(pdf)).check_page(0, page_count, is_blank=is_blank)
 
 
 def test_a_page_of_which_all_is_there_passes() -> None:
