@@ -130,6 +130,8 @@ ENDINGS = {
         "GW_BAD_RESPONSE",
         2,
     ),
+    "other bytes than it says": ({"answer": "xml", "vouched": "wrongly"}, "GW_BAD_RESPONSE", 2),
+    "the bytes that it says": ({"answer": "xml", "vouched": "truly"}, None, 1),
     "503 twice": ({"answer": "status", "status": 503, "times": 2}, None, 3),
     "408 once": ({"answer": "status", "status": 408, "times": 1}, None, 2),
     "425 once": ({"answer": "status", "status": 425, "times": 1}, None, 2),

@@ -1,5 +1,6 @@
 """Front door of conversion: PDF to XML through a gateway, and the gateway itself."""
 
+from quire.convert.application.answer_checks import AnswerChecks
 from quire.convert.application.convert_pdf import ConvertParts
 from quire.convert.application.create_conversion import AcceptanceDesk, create_conversion
 from quire.convert.application.file_sweeper import FileSweeper
@@ -12,6 +13,7 @@ from quire.convert.presentation.handlers.convert_xml import accepting_convert_ha
 __all__ = [
     "KIND",
     "AcceptanceDesk",
+    "AnswerChecks",
     "Conversion",
     "ConvertParts",
     "FileSweeper",

@@ -9,7 +9,15 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from quire.convert import KIND, ConvertParts, FileSweeper, MappingList, convert_handler, log_step
+from quire.convert import (
+    KIND,
+    AnswerChecks,
+    ConvertParts,
+    FileSweeper,
+    MappingList,
+    convert_handler,
+    log_step,
+)
 from quire.convert.domain.gateway_errors import GW_5XX, GW_TIMEOUT
 from quire.convert.domain.voucher import Voucher
 from quire.convert.infrastructure.filesystem.input_store import DirectoryInputStore
@@ -53,11 +61,13 @@ def result_shelf(settings: Settings) -> DirectoryResultShelf | None:
 
 
 def answer_check(settings: Settings, voucher: Voucher | None) -> AnswerCheck:
-    """A gateway's word counts where somebody has said that the gateway is one of ours."""
+    """A gateway's word counts where somebody has said that the gateway is one of ours; its digest counts anyway."""
     max_bytes = settings.convert_max_result_bytes
-    if voucher is not None and settings.gateway_trusted:
-        return VouchedAnswerCheck(max_bytes, voucher)
-    return PipedAnswerCheck(max_bytes)
+    if voucher is None:
+        return PipedAnswerCheck(max_bytes)
+    digest = VouchedAnswerCheck(max_bytes, voucher)
+    is_enough = settings.gateway_trusted and voucher.schema
+    return digest if is_enough else AnswerChecks(digest, PipedAnswerCheck(max_bytes))
 
 
 def can_convert(settings: Settings) -> bool:

@@ -49,6 +49,14 @@ def test_the_file_and_its_main_part_are_named_alike() -> None:
     assert this == whole.removesuffix(".xml") + "/!main.xml"
 
 
+def test_a_text_without_clauses_stands_in_the_body_and_its_title_before_it() -> None:
+    said = [Spoken("Page 1", "", 0, False), Spoken("Invoice", "", 1, True), Spoken("Total", "", 0, True)]
+    root = parsed(written(Document((), ()), outline_of([*said, Spoken("100.00", "", 0, False)]), ""))
+    (preface,), (body,) = (root.iter(f"{{{NAMESPACE}}}{name}") for name in ("preface", "mainBody"))
+    assert ["".join(node.itertext()).strip() for node in preface] == ["Page 1", "Invoice"]
+    assert ["".join(node.itertext()).strip() for node in body] == ["Total", "100.00"]
+
+
 def _names(outline: Outline) -> Counter[str]:
     xml = written(Document((), ()), outline, "")
     assert MAPPING.schema is not None

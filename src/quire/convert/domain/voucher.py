@@ -1,5 +1,6 @@
 """What a gateway says of XML that it wrote and held against a schema itself: these bytes, told by their digest, are one
-well-formed document without a document type. Two headers of its answer: RFC 9530's digest, and the schema."""
+well-formed document without a document type. Two headers of its answer: RFC 9530's digest, and the schema. The digest
+alone says only which bytes were sent."""
 
 from __future__ import annotations
 
@@ -16,6 +17,8 @@ SHA256_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class Voucher:
+    """Without a `schema` nobody looked at what the bytes say."""
+
     sha256: bytes
     schema: str
 
@@ -25,11 +28,10 @@ class Voucher:
 
 
 def voucher_in(headers: Mapping[str, str]) -> Voucher | None:
-    """Of headers by their names in any case. What is half said, or said wrongly, is not said."""
-    schema = headers.get(CHECKED_HEADER, "")
+    """Of headers by their names in any case. What is said wrongly is not said."""
     digests = [_sha256(member.strip()) for member in headers.get(DIGEST_HEADER, "").split(",")]
     found = next((digest for digest in digests if digest is not None), None)
-    return Voucher(found, schema) if schema and found else None
+    return Voucher(found, headers.get(CHECKED_HEADER, "")) if found else None
 
 
 def _sha256(member: str) -> bytes | None:

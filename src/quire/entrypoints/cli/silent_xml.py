@@ -9,7 +9,7 @@ from pathlib import Path
 WORD = {
     "alto": re.compile(rb"<String "),
     "tei": re.compile(rb"<body\b.*?>[^<\s]", re.DOTALL),
-    "akn": re.compile(rb"<(?:mainBody|body)\b.*?>[^<\s]", re.DOTALL),
+    "akn": re.compile(rb"</meta>.*?>[^<\s]", re.DOTALL),
 }
 # Thousands of pages without a word are smaller than this.
 LOOKED_AT_BYTES = 4_194_304

@@ -1,5 +1,5 @@
 """`akn`: Akoma Ntoso 3. Parts, chapters, articles, sections and numbered paragraphs with their numbers, headings and
-identifiers; what comes before the first of them is the preface."""
+identifiers; what comes before the first of them is the preface. Of a text without any, that is the title alone."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ def written(document: Document, outline: Outline, text: str) -> bytes:
     else:
         work, body = _opened(root, "doc", kind, "mainBody")
     add_meta(work[0], document, work.get("name", ""), title, text)
-    _add_preface(work, body, outline)
+    preface, plain = _preface_of(outline)
+    _add_preface(body, preface, outline.contents)
     if outline.recitals:
         _add_recitals(body, outline.recitals)
     writer = Writer()
@@ -64,7 +65,7 @@ def written(document: Document, outline: Outline, text: str) -> bytes:
     for entry in work.iter("{*}tocItem"):
         entry.set("href", f"#{writer.named.get(_entry_number(entry.text or ''), '')}")
     if not len(body):
-        _add_plain(body, work.tag.endswith("}act"))
+        _add_plain(body, plain, work.tag.endswith("}act"))
     return serialized(root)
 
 
@@ -82,21 +83,29 @@ def _opened(root: etree._Element, kind: str, name: str, body: str) -> tuple[etre
     return work, AKN.add(work, body)
 
 
-def _add_preface(work: etree._Element, body: etree._Element, outline: Outline) -> None:
-    if not outline.preface and not outline.contents:
+def _preface_of(outline: Outline) -> tuple[list[tuple[str, bool]], list[str]]:
+    """And what is left of it where nothing follows: then all but the title, and what stands above that, is the text."""
+    if outline.provisions:
+        return outline.preface, []
+    title = next((number for number, (_, stands_out) in enumerate(outline.preface, 1) if stands_out), 0)
+    return outline.preface[:title], [text for text, _ in outline.preface[title:]]
+
+
+def _add_preface(body: etree._Element, lines: list[tuple[str, bool]], entries: list[str]) -> None:
+    if not lines and not entries:
         return
     preface = AKN.root("preface")
     body.addprevious(preface)
     titled = False
-    for text, stands_out in outline.preface:
+    for text, stands_out in lines:
         if stands_out and not titled:
             AKN.add(AKN.add(preface, "p"), "docTitle", text)
             titled = True
         else:
             AKN.add(preface, "p", text)
-    if outline.contents:
+    if entries:
         contents = AKN.add(preface, "toc", eId="toc")
-        for text in outline.contents:
+        for text in entries:
             AKN.add(contents, "tocItem", text, level=str(_depth(text)), href="#")
 
 
@@ -125,10 +134,12 @@ def _add_recitals(body: etree._Element, recitals: Recitals) -> None:
         AKN.add(recital, "p", text)
 
 
-def _add_plain(body: etree._Element, is_act: bool) -> None:
+def _add_plain(body: etree._Element, paragraphs: list[str], is_act: bool) -> None:
     """A text without numbers is one provision."""
     section = AKN.add(body, "section", eId="sec_1") if is_act else body
-    AKN.add(AKN.add(section, "content", eId="sec_1__content") if is_act else section, "p")
+    content = AKN.add(section, "content", eId="sec_1__content") if is_act else section
+    for text in paragraphs or [""]:
+        AKN.add(content, "p", text)
 
 
 class Writer:

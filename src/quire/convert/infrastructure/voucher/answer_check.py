@@ -1,4 +1,4 @@
-"""An answer that a trusted gateway vouches for: the same bytes as it held against its schema, and nothing looked at."""
+"""An answer whose gateway says which bytes it sent: the same ones came, and nothing is looked at."""
 
 from __future__ import annotations
 
