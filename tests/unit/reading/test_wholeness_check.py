@@ -23,6 +23,11 @@ def test_a_page_of_which_all_is_there_passes() -> None:
     check(one_page(zlib.compress(WORDS), entries=FLATE))
     check(one_page(zlib.compress(WORDS) + b"\r\n", entries=FLATE))
     check(bombs.filter_chain())
+    check(one_page(zlib.compress(WORDS)[:-4], entries=FLATE))
+    packer = zlib.compressobj()
+    flushed = packer.compress(WORDS) + packer.flush(zlib.Z_SYNC_FLUSH)
+    check(one_page(flushed, entries=FLATE))
+    check(one_page(flushed + b"\n", entries=FLATE))
     check(one_page(b""), is_blank=True)
 
 

@@ -21,6 +21,7 @@ from quire.reading.domain.errors import (
 from quire.reading.domain.layout import blocks_of, whole_lines
 from quire.reading.domain.page import Block, Document, Page
 from quire.reading.domain.reading_order import in_reading_order
+from quire.reading.infrastructure.pdfium.annotations import draw_annotations, is_written_on
 from quire.reading.infrastructure.pdfium.library import start_library
 from quire.reading.infrastructure.pdfium.rules import rules_of
 from quire.reading.infrastructure.pdfium.text_page import StyleBook, TextPage
@@ -73,9 +74,7 @@ class Pdf:
         """One after the other, for whoever needs no more of a page than its turn; `book` fills as they come."""
         count = self.page_count
         for index in range(share * count // shares, (share + 1) * count // shares):
-            page = raw.FPDF_LoadPage(self._handle, index)
-            if not page:
-                raise PdfDamagedError(f"page {index + 1} cannot be loaded: {EXPORT_AGAIN}")
+            page = self._loaded(index)
             try:
                 if count == 1 and _is_no_page(page):
                     raise PdfDamagedError(f"what it calls its pages are none: {EXPORT_AGAIN}")
@@ -85,6 +84,20 @@ class Pdf:
                 yield read
             finally:
                 raw.FPDF_ClosePage(page)
+
+    def _loaded(self, index: int) -> Any:
+        page = self._page(index)
+        if not is_written_on(page):
+            return page
+        draw_annotations(page)
+        raw.FPDF_ClosePage(page)
+        return self._page(index)
+
+    def _page(self, index: int) -> Any:
+        page = raw.FPDF_LoadPage(self._handle, index)
+        if not page:
+            raise PdfDamagedError(f"page {index + 1} cannot be loaded: {EXPORT_AGAIN}")
+        return page
 
     def attachment_names(self) -> list[str]:
         """Of one that cannot be reached, nothing; the place in this list is its number."""

@@ -21,6 +21,8 @@ FILTERS_MAX = 16
 UNPACKED_MAX_BYTES = 16 * 1024 * 1024
 INFLATED_MAX_BYTES = 256 * 1024 * 1024
 ZLIB_HEAD_BYTES = 2
+# How zlib ends what it was told to write out before it goes on; some writers leave it at that.
+FLUSHED = b"\0\0\xff\xff"
 
 
 class NotUnpackedError(Exception):
@@ -75,7 +77,7 @@ def _inflated(packed: bytes) -> bytes:
         return data
     if len(data) >= INFLATED_MAX_BYTES:
         raise ReadingTooCostlyError(f"it unpacks to more than {INFLATED_MAX_BYTES} bytes")
-    if _ends_before_checksum(packed):
+    if packed.rstrip(b"\r\n").endswith(FLUSHED) or _ends_before_checksum(packed):
         return data
     raise NotUnpackedError("its bytes end too early")
 

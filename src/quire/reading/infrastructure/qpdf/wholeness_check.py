@@ -1,6 +1,6 @@
-"""Whether all that is read can be unpacked: the contents of a page, the forms that it may draw with, what its fonts say
-of their letters, and an attached file. PDFium leaves out what it cannot unpack or find, and answers an empty page, half
-of one, or letters without a meaning, as if that were all. Nothing unpacked is looked at."""
+"""Whether all that is read can be unpacked: the contents of a page, the forms that it may draw with, what was written
+onto it, what its fonts say of their letters, and an attached file. PDFium leaves out what it cannot unpack or find, and
+answers an empty page, half of one, or letters without a meaning, as if that were all. Nothing unpacked is looked at."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from quire.reading.domain.errors import EXPORT_AGAIN, PdfDamagedError
 from quire.reading.infrastructure.qpdf.packing import NotUnpackedError, check_memory, check_unpacks
 
 FORM = "/Form"
+WRITTEN = frozenset({"/Widget", "/FreeText", "/Stamp"})
 # What says which letters a font's codes are.
 MEANINGS = ("/ToUnicode", "/Encoding")
 # qpdf's word for an object that the file lists, at a place where there is none. What it does not list is null by law.
@@ -84,7 +85,9 @@ def _refusals(what: str) -> Iterator[None]:
 
 def _drawn(page: Any, is_new: Any) -> Iterator[Any]:
     yield from filter(is_new, _contents(page))
-    holders = [page]
+    written = list(filter(is_new, _appearances(page)))
+    yield from written
+    holders = [page, *written]
     while holders:
         resources = _dictionary(holders.pop(), "/Resources")
         if resources is None or not is_new(resources):
@@ -104,6 +107,19 @@ def _contents(page: Any) -> Iterator[Any]:
         if not isinstance(one, pikepdf.Stream):
             raise NotUnpackedError("its contents are none")
         yield one
+
+
+def _appearances(page: Any) -> Iterator[Any]:
+    """How fields and stamps look now; those with several looks have a dictionary of them."""
+    listed = page.get("/Annots")
+    for annotation in listed if isinstance(listed, pikepdf.Array) else ():
+        if isinstance(annotation, pikepdf.Dictionary) and str(annotation.get("/Subtype")) in WRITTEN:
+            looks = _dictionary(annotation, "/AP")
+            now = None if looks is None else looks.get("/N")
+            if isinstance(now, pikepdf.Stream):
+                yield now
+            elif isinstance(now, pikepdf.Dictionary):
+                yield from (look for look in _values(looks, "/N") if isinstance(look, pikepdf.Stream))
 
 
 def _meanings(resources: Any) -> Iterator[Any]:
