@@ -17,13 +17,14 @@ SIZE = 10.0
 LETTER = 5.0
 
 
-def line(text: str, left: float, baseline: float) -> Line:
+def line(text: str, left: float, baseline: float, size: float = SIZE) -> Line:
     words, edge = [], left
+    top, bottom = baseline - 0.8 * size, baseline + 0.2 * size
     for part in text.split():
         right = edge + LETTER * len(part)
-        words.append(Word(part, edge, baseline - 8, right, baseline + 2, 0))
+        words.append(Word(part, edge, top, right, bottom, 0))
         edge = right + LETTER
-    return Line(tuple(words), Box(left, baseline - 8, words[-1].right, baseline + 2), baseline, False)
+    return Line(tuple(words), Box(left, top, words[-1].right, bottom), baseline, False)
 
 
 def read(*drawn: tuple[str, float, float], rules: tuple[Rule, ...] = ()) -> list[str]:
@@ -265,6 +266,19 @@ def test_a_table_within_a_column_of_text_is_read_with_its_column() -> None:
     ]  # fmt: skip
     right = column("right", 300, range(136, 232, 12))
     assert read(*left, *cells, *right) == [text for text, _, _ in [*left, *cells, *right]]
+
+
+@pytest.mark.parametrize(("size", "place"), [(14.0, 20), (SIZE, 10)])
+def test_a_heading_below_both_columns_goes_with_what_runs_across_them(size: float, place: int) -> None:
+    """A line of the text's own size, there, is the first column's last."""
+    left = [(f"left {n} with some more words in it", 50.0, 100 + 12.0 * n) for n in range(10)]
+    right = [(f"right {n} with some more words too", 300.0, 100 + 12.0 * n) for n in range(10)]
+    below = line("Table", 50, 250, size)
+    across = line("what runs over the whole page from its left to its right, and on to its end", 50, 280)
+    drawn = [*(line(*one) for one in (*left, *right)), below, across]
+    blocks = in_reading_order(blocks_of(drawn))
+    texts = [each.text for block in blocks for each in block.lines]
+    assert (texts.index("Table"), len(texts), texts[-1]) == (place, 22, across.text)
 
 
 def test_a_running_title_in_two_pieces_is_read_before_the_columns_under_it() -> None:

@@ -4,6 +4,7 @@ or figure within one belongs to it, and what stands over or under them in one li
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import median
 
 from quire.reading.domain.piece import Piece, separated
 from quire.reading.domain.text_box import SAME_ROW
@@ -18,6 +19,8 @@ LINES_MIN = 6
 TEXT_SHARE = 0.5
 # In multiples of its height: how far a running title stands off the text, at least.
 TITLE_GAP = 1.2
+# So much higher than the lines of the text is a heading's line.
+HEADING = 1.15
 
 
 def are_columns(columns: list[list[Piece]]) -> bool:
@@ -41,11 +44,21 @@ def whole_columns(stripes: list[list[Piece]]) -> list[list[Piece]]:
         together = _united([*spans, *map(_span, columns)])
         is_other = len(together) == 1 or 1 < len(spans) < len(together)
         if run and (is_other or _is_level(columns)):
-            whole += _put_together(run)
+            run, heading = _heading_apart(run)
+            whole += [*_put_together(run), *heading]
             run, together = [], _united(list(map(_span, columns)))
         run.append(stripe)
         spans = together
     return whole + _put_together(run)
+
+
+def _heading_apart(run: list[list[Piece]]) -> tuple[list[list[Piece]], list[list[Piece]]]:
+    """A heading below all columns belongs to what comes under them, and is no part of the first one."""
+    *rest, last = run
+    if not rest or len(last) > 1 or len(last[0].block.lines) > 1:
+        return run, []
+    heights = [line.box.height for stripe in rest for piece in stripe for line in piece.block.lines]
+    return (rest, [last]) if last[0].block.box.height > HEADING * median(heights) else (run, [])
 
 
 def _span(column: list[Piece]) -> Span:
