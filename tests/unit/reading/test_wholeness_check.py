@@ -7,6 +7,7 @@ import zlib
 import pytest
 from tests.integration.hostile import bombs, structures
 from tests.integration.hostile.parts import CATALOG, FLATE, PAGES, WORDS, form, one_page, page, stream
+from tests.unit.convert.samples import sample
 
 from quire.convert.infrastructure.mappings.sample_pdf import assembled, sample_pdf
 from quire.reading import PdfDamagedError
@@ -68,3 +69,29 @@ def test_a_page_that_is_found_only_once_passes_for_what_was_read_of_it_and_not_f
         check(pdf, page_count=count)
         with pytest.raises(PdfDamagedError, match="page 1 cannot be followed"):
             check(pdf, page_count=count, is_blank=True)
+
+
+def damaged(pdf: bytes, kind: bytes) -> bytes:
+    """With one bit turned over in the middle of the first stream of that kind."""
+    begin = pdf.index(b"stream", pdf.index(b"/Type /" + kind))
+    middle = (begin + pdf.index(b"endstream", begin)) // 2
+    return pdf[:middle] + bytes([pdf[middle] ^ 4]) + pdf[middle + 1 :]
+
+
+@pytest.mark.parametrize("kind", [b"ObjStm", b"XRef"])
+@pytest.mark.parametrize("name", ["zoo-read", "debian-faq-ru", "texshop"])
+def test_a_bit_turned_over_in_what_holds_the_file_together_is_noticed(name: str, kind: bytes) -> None:
+    pdf = sample(name)
+    QpdfWholenessCheck(pdf, len(pdf)).check_structure()
+    broken = damaged(pdf, kind)
+    with pytest.raises(PdfDamagedError, match="what holds it together cannot be unpacked"):
+        QpdfWholenessCheck(broken, len(broken)).check_structure()
+
+
+def test_a_bit_turned_over_in_the_letters_of_a_font_is_noticed() -> None:
+    pdf = sample("own-contract-en")
+    begin = pdf.index(b"stream", pdf.index(b"/Length1"))
+    broken = pdf[: begin + 500] + bytes([pdf[begin + 500] ^ 4]) + pdf[begin + 501 :]
+    check(pdf)
+    with pytest.raises(PdfDamagedError, match="its bytes are damaged"):
+        check(broken)

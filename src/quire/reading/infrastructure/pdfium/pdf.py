@@ -73,6 +73,9 @@ class Pdf:
     def pages(self, book: StyleBook, share: int = 0, shares: int = 1) -> Iterator[Page]:
         """One after the other, for whoever needs no more of a page than its turn; `book` fills as they come."""
         count = self.page_count
+        if share == 0:
+            # Once is enough, whoever reads the other shares.
+            self._wholeness.check_structure()
         for index in range(share * count // shares, (share + 1) * count // shares):
             page = self._loaded(index)
             try:
@@ -116,6 +119,7 @@ class Pdf:
         space = ctypes.create_string_buffer(size.value)
         if not raw.FPDFAttachment_GetFile(attachment, space, size.value, size):
             raise PdfDamagedError(f"a file attached to it cannot be read: {EXPORT_AGAIN}")
+        self._wholeness.check_structure()
         self._wholeness.check_attachment(_text(raw.FPDFAttachment_GetName, attachment).lower())
         return space.raw
 

@@ -59,15 +59,15 @@ def _parameters(stream: Any, count: int) -> list[Any]:
 def _unpacked(pdf: pikepdf.Pdf, name: str, parameters: Any, packed: bytes) -> bytes:
     """Flate by zlib itself: nearly all streams are packed so, and qpdf takes what is there of one that ends early."""
     if name in FLATE:
-        inflated = _inflated(packed)
+        data = inflated(packed)
         if parameters is None:
-            return inflated
+            return data
     if not packed.rstrip().endswith(ENDS.get(name, b"")):
         raise NotUnpackedError("its bytes end too early")
     return _decoded(pdf, name, parameters, packed)
 
 
-def _inflated(packed: bytes) -> bytes:
+def inflated(packed: bytes) -> bytes:
     inflating = zlib.decompressobj()
     try:
         data = inflating.decompress(packed, INFLATED_MAX_BYTES)

@@ -13,12 +13,14 @@ from typing import Any
 import pikepdf
 
 from quire.reading.domain.errors import EXPORT_AGAIN, PdfDamagedError
+from quire.reading.infrastructure.qpdf.containers import check_containers
 from quire.reading.infrastructure.qpdf.packing import NotUnpackedError, check_memory, check_unpacks
 
 FORM = "/Form"
 WRITTEN = frozenset({"/Widget", "/FreeText", "/Stamp"})
-# What says which letters a font's codes are.
+# What says which letters a font's codes are; and its letters themselves, which say how wide each is.
 MEANINGS = ("/ToUnicode", "/Encoding")
+LETTERS = ("/FontFile", "/FontFile2", "/FontFile3")
 # qpdf's word for an object that the file lists, at a place where there is none. What it does not list is null by law.
 LOST = "not found in file after regenerating"
 
@@ -30,6 +32,10 @@ class QpdfWholenessCheck:
         self._content = content
         self._size_bytes = size_bytes
         self._seen: set[tuple[int, int]] = set()
+
+    def check_structure(self) -> None:
+        with _refusals("what holds it together"):
+            check_containers(self._content, self._size_bytes)
 
     def check_page(self, index: int, page_count: int, *, is_blank: bool) -> None:
         if len(self._pages) != page_count:
@@ -92,7 +98,7 @@ def _drawn(page: Any, is_new: Any) -> Iterator[Any]:
         resources = _dictionary(holders.pop(), "/Resources")
         if resources is None or not is_new(resources):
             continue
-        yield from filter(is_new, _meanings(resources))
+        yield from filter(is_new, _of_fonts(resources))
         for form in filter(is_new, _forms(resources)):
             yield form
             holders.append(form)
@@ -122,10 +128,24 @@ def _appearances(page: Any) -> Iterator[Any]:
                 yield from (look for look in _values(looks, "/N") if isinstance(look, pikepdf.Stream))
 
 
-def _meanings(resources: Any) -> Iterator[Any]:
+def _of_fonts(resources: Any) -> Iterator[Any]:
     for font in _values(resources, "/Font"):
         if isinstance(font, pikepdf.Dictionary):
-            yield from (held for name in MEANINGS if isinstance(held := font.get(name), pikepdf.Stream))
+            yield from _streams(font, MEANINGS)
+            for one in (font, *_descendants(font)):
+                if (descriptor := _dictionary(one, "/FontDescriptor")) is not None:
+                    yield from _streams(descriptor, LETTERS)
+
+
+def _descendants(font: Any) -> Iterator[Any]:
+    listed = font.get("/DescendantFonts")
+    for one in listed if isinstance(listed, pikepdf.Array) else ():
+        if isinstance(one, pikepdf.Dictionary):
+            yield one
+
+
+def _streams(holder: Any, names: tuple[str, ...]) -> Iterator[Any]:
+    return (held for name in names if isinstance(held := holder.get(name), pikepdf.Stream))
 
 
 def _forms(resources: Any) -> Iterator[Any]:

@@ -6,8 +6,12 @@ from typing import Protocol
 
 
 class WholenessCheck(Protocol):
-    """Both methods SHALL raise a PdfDamagedError or a ReadingTooCostlyError for what cannot be unpacked, or found where
+    """All methods SHALL raise a PdfDamagedError or a ReadingTooCostlyError for what cannot be unpacked, or found where
     the file has it: a parser leaves that out and says nothing."""
+
+    def check_structure(self) -> None:
+        """What holds the objects of the file, or says where they are."""
+        ...
 
     def check_page(self, index: int, page_count: int, *, is_blank: bool) -> None:
         """All that the page draws with. `index` counts from zero; `page_count` is what the parser that reads has found,
