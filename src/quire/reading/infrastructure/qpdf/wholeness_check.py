@@ -98,7 +98,8 @@ def _drawn(page: Any, is_new: Any) -> Iterator[Any]:
         resources = _dictionary(holders.pop(), "/Resources")
         if resources is None or not is_new(resources):
             continue
-        yield from filter(is_new, _of_fonts(resources))
+        for font in filter(is_new, _fonts(resources)):
+            yield from filter(is_new, _of_font(font))
         for form in filter(is_new, _forms(resources)):
             yield form
             holders.append(form)
@@ -128,13 +129,15 @@ def _appearances(page: Any) -> Iterator[Any]:
                 yield from (look for look in _values(looks, "/N") if isinstance(look, pikepdf.Stream))
 
 
-def _of_fonts(resources: Any) -> Iterator[Any]:
-    for font in _values(resources, "/Font"):
-        if isinstance(font, pikepdf.Dictionary):
-            yield from _streams(font, MEANINGS)
-            for one in (font, *_descendants(font)):
-                if (descriptor := _dictionary(one, "/FontDescriptor")) is not None:
-                    yield from _streams(descriptor, LETTERS)
+def _fonts(resources: Any) -> Iterator[Any]:
+    return (font for font in _values(resources, "/Font") if isinstance(font, pikepdf.Dictionary))
+
+
+def _of_font(font: Any) -> Iterator[Any]:
+    yield from _streams(font, MEANINGS)
+    for one in (font, *_descendants(font)):
+        if (descriptor := _dictionary(one, "/FontDescriptor")) is not None:
+            yield from _streams(descriptor, LETTERS)
 
 
 def _descendants(font: Any) -> Iterator[Any]:
