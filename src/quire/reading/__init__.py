@@ -22,7 +22,7 @@ from quire.reading.infrastructure.jail.jail import Jail
 
 if TYPE_CHECKING:
     from quire.reading.infrastructure.pdfium.pdf import Pdf
-    from quire.reading.infrastructure.pdfium.text_page import StyleBook
+    from quire.reading.infrastructure.pdfium.style_book import StyleBook
 
 __all__ = [
     "Block",
@@ -64,6 +64,6 @@ def open_pdf(content: Any, size_bytes: int, pages_max: int) -> Pdf:
 
 
 def new_style_book() -> StyleBook:
-    from quire.reading.infrastructure.pdfium.text_page import StyleBook
+    from quire.reading.infrastructure.pdfium.style_book import StyleBook
 
     return StyleBook()

@@ -24,7 +24,8 @@ from quire.reading.domain.reading_order import in_reading_order
 from quire.reading.infrastructure.pdfium.annotations import draw_annotations, is_written_on
 from quire.reading.infrastructure.pdfium.library import start_library
 from quire.reading.infrastructure.pdfium.rules import rules_of
-from quire.reading.infrastructure.pdfium.text_page import StyleBook, TextPage
+from quire.reading.infrastructure.pdfium.style_book import StyleBook
+from quire.reading.infrastructure.pdfium.text_page import TextPage
 from quire.reading.infrastructure.pdfium.view import View
 from quire.reading.ports.v1.wholeness_check import WholenessCheck
 

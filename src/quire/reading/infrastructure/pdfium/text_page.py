@@ -12,12 +12,14 @@ from typing import NamedTuple
 import pypdfium2_raw as raw
 
 from quire.reading.domain.layout import COLUMN_GAP, LineDraft
-from quire.reading.domain.page import Box, Line, TextStyle, Word, around
+from quire.reading.domain.page import Box, Line, Word, around
 from quire.reading.domain.right_to_left import LETTER as BACKWARD
 from quire.reading.domain.right_to_left import Glyph, Written, words_of
 from quire.reading.infrastructure.pdfium import library
 from quire.reading.infrastructure.pdfium.accents import ACCENT, Letters
-from quire.reading.infrastructure.pdfium.font import UNKNOWN, Font, Outlines, font_of
+from quire.reading.infrastructure.pdfium.clean_text import ODD, cleaned
+from quire.reading.infrastructure.pdfium.font import UNKNOWN, Font, font_of
+from quire.reading.infrastructure.pdfium.style_book import StyleBook
 from quire.reading.infrastructure.pdfium.view import OFF_PAGE, View, rotation_for
 
 # PDFium writes this where a word was broken at the end of its line, in the place of the hyphen.
@@ -40,17 +42,6 @@ RAISED = 0.15
 LOWERED = 0.3
 # So much larger or smaller is another look: small capitals, a comma after a word in type of its own.
 OTHER_SIZE = 0.05
-LIGATURES = str.maketrans({"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl",
-                           "\ufb05": "st", "\ufb06": "st"})  # fmt: skip
-LIGATURE = re.compile("[\ufb00-\ufb06]")
-# In TeX's symbol fonts, of which a file often says no more than the code.
-TEX_BULLET = "\x88"
-HALF = re.compile("[\ud800-\udfff]")
-# What a word may have to be cleaned of. A page is searched once for all of its words.
-ODD = re.compile(
-    "[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\uf8ff\ufb00-\ufb06\ufe00-\ufe0f\ufeff"
-    "\ufff0-\uffff\U000e0000-\U0010ffff]"
-)
 
 
 class Cut(NamedTuple):
@@ -61,25 +52,6 @@ class Cut(NamedTuple):
     first: int
     is_tight: bool = False
     drop: float = 0.0
-
-
-class StyleBook:
-    """Every look of a document, numbered."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[tuple[str, float, bool, bool], int] = {}
-        self._known: dict[tuple[Font, float], int] = {}
-        self.outlines: dict[Outlines, bool] = {}
-
-    def number(self, font: Font, size: float) -> int:
-        number = self._known.get((font, size))
-        if number is None:
-            key = (font.family, round(size, 1), font.is_bold, font.is_italic)
-            number = self._known[font, size] = self._numbers.setdefault(key, len(self._numbers))
-        return number
-
-    def styles(self) -> tuple[TextStyle, ...]:
-        return tuple(TextStyle(*key) for key in self._numbers)
 
 
 class TextPage:
@@ -369,7 +341,7 @@ class TextPage:
             return None
         confidence = 1.0
         if ODD.search(text):
-            text, confidence = _cleaned(text)
+            text, confidence = cleaned(text)
             if not text:
                 return None
         if broken:
@@ -424,16 +396,3 @@ def _is_straight(matrix: raw.FS_MATRIX) -> bool:
 
 def _places(start: int, end: int, index: Callable[[int], int] | None) -> Sequence[int]:
     return range(start, end) if index is None else [index(place) for place in range(start, end)]
-
-
-def _cleaned(text: str) -> tuple[str, float]:
-    """Ligatures spelt out, soft hyphens and what no document may hold left out; and how much of it has a meaning."""
-    if text == TEX_BULLET:
-        return "•", 1.0
-    if HALF.search(text):
-        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    if LIGATURE.search(text):
-        text = text.translate(LIGATURES)
-    kept = [c for c in text if c.isprintable() or ("\ue000" <= c <= "\uf8ff")]
-    known = sum(1 for c in kept if not "\ue000" <= c <= "\uf8ff" and c != "\ufffd")
-    return "".join(kept), round(known / len(kept), 2) if kept else 0.0
