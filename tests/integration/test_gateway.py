@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import signal
 import threading
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from tests.integration.gateway_server import (
 from tests.integration.hostile.bombs import endless_text
 from tests.unit.convert.samples import mapped, sample
 from tests.unit.convert.small_invoice import an_invoice, with_attachments
+from tests.unit.reading.filled_form import form_with
 
 from quire.convert.domain.voucher import Voucher, voucher_in
 from quire.convert.infrastructure.mappings import MAPPINGS
@@ -70,6 +72,11 @@ def test_the_gateway_does_not_vouch_for_an_invoice_in_which_others_declare_thing
     answer = gateway.process_pdf(with_attachments(("factur-x.xml", invoice)), "facturx")
     assert answer.content == invoice
     assert voucher_in(answer.headers) is None
+
+
+def test_a_filled_form_is_read_in_the_jail_too(gateway: GatewayServer) -> None:
+    answer = gateway.process_pdf(form_with(b"Jane"))
+    assert re.findall(r'<String CONTENT="([^"]*)"', answer.text) == ["Name:", "Jane"]
 
 
 def test_a_large_pdf_read_in_shares_is_the_same_as_read_in_one(gateway: GatewayServer) -> None:

@@ -5,19 +5,10 @@ from __future__ import annotations
 import zlib
 
 import pytest
-from tests.integration.hostile.parts import FLATE, HELVETICA, one_page, stream, text
+from tests.integration.hostile.parts import FLATE, one_page, stream, text
+from tests.unit.reading.filled_form import FORM, WRITTEN, form_with, page_with
 
 from quire.reading import PdfDamagedError, open_pdf
-
-FORM = b"/Type /XObject /Subtype /Form /BBox [0 0 200 20] /Resources << /Font << /F1 %s >> >>" % HELVETICA
-WRITTEN = text(b"Jane Doe", x=2, y=6)
-
-
-def page_with(annotation: bytes, *, look: bytes | None = None) -> bytes:
-    """A label, and right of it what the annotation shows."""
-    shown = stream(WRITTEN, FORM) if look is None else look
-    placed = b"<< /Type /Annot /Rect [120 694 320 714] /AP << /N 6 0 R >> %s >>" % annotation
-    return one_page(text(b"Name:", x=72, y=700), placed, shown, more=b"/Annots [5 0 R]")
 
 
 def words(pdf: bytes) -> list[tuple[str, int, int]]:
@@ -66,6 +57,23 @@ def test_what_is_not_shown_is_not_read_beside_what_is(flag: int) -> None:
     ]
     pdf = one_page(text(b"Name:", x=72, y=700), *placed, *looks, more=b"/Annots [5 0 R 6 0 R]")
     assert [word for word, _, _ in words(pdf)] == ["Name:", "Jane", "Doe"]
+
+
+def test_a_value_without_a_look_is_read_as_viewers_show_it() -> None:
+    assert [word for word, _, _ in words(form_with(b"Jane Doe"))] == ["Name:", "Jane", "Doe"]
+
+
+def test_a_value_counts_and_not_the_look_of_the_one_before() -> None:
+    assert [word for word, _, _ in words(form_with(b"Ada", look=WRITTEN))] == ["Name:", "Ada"]
+
+
+def test_what_was_written_into_the_page_too_is_read_once() -> None:
+    drawn = text(b"Jane Doe", x=122, y=700)
+    assert [word for word, _, _ in words(form_with(b"Jane Doe", look=WRITTEN, drawn=drawn))] == [
+        "Name:",
+        "Jane",
+        "Doe",
+    ]
 
 
 def test_writing_that_cannot_be_unpacked_is_no_empty_field() -> None:

@@ -95,3 +95,21 @@ def test_a_bit_turned_over_in_the_letters_of_a_font_is_noticed() -> None:
     check(pdf)
     with pytest.raises(PdfDamagedError, match="its bytes are damaged"):
         check(broken)
+
+
+def test_a_page_or_a_file_about_pdfs_is_not_taken_for_one() -> None:
+    about = b"7 0 obj << /Type /ObjStm /Length 9 /Filter /FlateDecode >> stream\nno packing\nendstream endobj"
+    for pdf in (one_page(WORDS + b"%" + about.replace(b"\n", b" ")), one_page(WORDS, stream(about))):
+        QpdfWholenessCheck(pdf, len(pdf)).check_structure()
+        check(pdf)
+
+
+@pytest.mark.parametrize(
+    "entries", [b"/Filter /ASCII85Decode", b"/Filter [/A85 /Fl]", FLATE, b"/Filter /LZW"]
+)
+def test_nothing_packed_in_whatever_way_is_nothing(entries: bytes) -> None:
+    check(one_page(b"", entries=entries), is_blank=True)
+
+
+def test_a_predictor_that_predicts_nothing_is_none() -> None:
+    check(one_page(zlib.compress(WORDS), entries=FLATE + b"/DecodeParms << /Predictor 1 >>"))

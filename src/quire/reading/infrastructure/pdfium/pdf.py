@@ -5,11 +5,12 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from datetime import date
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import pypdfium2_raw as raw
 
+from quire.reading.domain.doubled_words import without_doubled_words
 from quire.reading.domain.errors import (
     EXPORT_AGAIN,
     PdfDamagedError,
@@ -21,7 +22,7 @@ from quire.reading.domain.errors import (
 from quire.reading.domain.layout import blocks_of, whole_lines
 from quire.reading.domain.page import Block, Document, Page
 from quire.reading.domain.reading_order import in_reading_order
-from quire.reading.infrastructure.pdfium.annotations import draw_annotations, is_written_on
+from quire.reading.infrastructure.pdfium.annotations import FormFiller, is_written_on
 from quire.reading.infrastructure.pdfium.library import start_library
 from quire.reading.infrastructure.pdfium.rules import rules_of
 from quire.reading.infrastructure.pdfium.style_book import StyleBook
@@ -78,24 +79,29 @@ class Pdf:
             # Once is enough, whoever reads the other shares.
             self._wholeness.check_structure()
         for index in range(share * count // shares, (share + 1) * count // shares):
-            page = self._loaded(index)
+            page, was_written_on = self._loaded(index)
             try:
                 if count == 1 and _is_no_page(page):
                     raise PdfDamagedError(f"what it calls its pages are none: {EXPORT_AGAIN}")
-                read = _read(page, index + 1, book)
+                read = _read(page, index + 1, book, is_written_on=was_written_on)
                 is_blank = raw.FPDFPage_CountObjects(page) == 0
                 self._wholeness.check_page(index, count, is_blank=is_blank)
                 yield read
             finally:
                 raw.FPDF_ClosePage(page)
 
-    def _loaded(self, index: int) -> Any:
+    def _loaded(self, index: int) -> tuple[Any, bool]:
+        """And whether anybody wrote onto it, which it shows then."""
         page = self._page(index)
         if not is_written_on(page):
-            return page
-        draw_annotations(page)
+            return page, False
+        self._filler.draw_annotations(page)
         raw.FPDF_ClosePage(page)
-        return self._page(index)
+        return self._page(index), True
+
+    @cached_property
+    def _filler(self) -> FormFiller:
+        return FormFiller(self._handle)
 
     def _page(self, index: int) -> Any:
         page = raw.FPDF_LoadPage(self._handle, index)
@@ -154,20 +160,22 @@ def _refusal(code: int) -> PdfEncryptedError | PdfDamagedError:
     return PdfDamagedError(f"its structure cannot be followed: {EXPORT_AGAIN}")
 
 
-def _read(page: Any, number: int, book: StyleBook) -> Page:
+def _read(page: Any, number: int, book: StyleBook, *, is_written_on: bool) -> Page:
     """A page that lies on its side, or on its head, is turned for it, as a reader does."""
     seen = view = _view(page)
-    blocks, rotation = _blocks(page, view, book, is_fixed=False)
+    blocks, rotation = _blocks(page, view, book, is_fixed=False, is_written_on=is_written_on)
     if rotation != view.rotation:
         # The parser has its rows by how the page is shown.
         raw.FPDFPage_SetRotation(page, rotation // 90)
         view = view.turned(rotation)
-        blocks, _ = _blocks(page, view, book, is_fixed=True)
+        blocks, _ = _blocks(page, view, book, is_fixed=True, is_written_on=is_written_on)
     turn = (view.rotation - seen.rotation) % 360
     return Page(number, view.width, view.height, seen.rotation, tuple(blocks), turn)
 
 
-def _blocks(page: Any, view: View, book: StyleBook, *, is_fixed: bool) -> tuple[list[Block], int]:
+def _blocks(
+    page: Any, view: View, book: StyleBook, *, is_fixed: bool, is_written_on: bool
+) -> tuple[list[Block], int]:
     """And the rotation in which most of the text is upright; the blocks only if that is the view's, or is fixed."""
     text = raw.FPDFText_LoadPage(page)
     if not text:
@@ -178,7 +186,8 @@ def _blocks(page: Any, view: View, book: StyleBook, *, is_fixed: bool) -> tuple[
         rotation = reader.upright_rotation()
         if rotation != view.rotation and not is_fixed:
             return [], rotation
-        blocks = in_reading_order(blocks_of(whole_lines(lines)), partial(rules_of, _handle(page), view))
+        once = without_doubled_words(lines) if is_written_on else lines
+        blocks = in_reading_order(blocks_of(whole_lines(once)), partial(rules_of, _handle(page), view))
         return blocks + blocks_of(reader.turned), rotation
     finally:
         raw.FPDFText_ClosePage(text)

@@ -10,16 +10,17 @@ import pikepdf
 from quire.reading.domain.errors import ReadingTooCostlyError
 
 FLATE = frozenset({"/FlateDecode", "/Fl"})
-# With what each has to end.
-ENDS = {"/ASCII85Decode": b"~>", "/A85": b"~>", "/ASCIIHexDecode": b">", "/AHx": b">"}
+# What marks the end of each.
+ENDS = {"/ASCII85Decode": b"~", "/A85": b"~", "/ASCIIHexDecode": b">", "/AHx": b">"}
+RUN_LENGTHS = frozenset({"/RunLengthDecode", "/RL"})
 # What text and lines are packed by; the others pack pictures and sound, or are more than PDFium undoes.
-KNOWN = FLATE | ENDS.keys() | {"/LZWDecode", "/LZW", "/RunLengthDecode", "/RL"}
+KNOWN = FLATE | ENDS.keys() | RUN_LENGTHS | {"/LZWDecode", "/LZW"}
 # Says of a stream that it is not encrypted, where others are.
 PLAIN = ["/Crypt"]
 FILTERS_MAX = 16
-# PDFium gives up a little above this, and says nothing.
-UNPACKED_MAX_BYTES = 16 * 1024 * 1024
-INFLATED_MAX_BYTES = 256 * 1024 * 1024
+# Of runs PDFium gives up a little above this, and says nothing.
+RUNS_MAX_BYTES = 16 * 1024 * 1024
+UNPACKED_MAX_BYTES = 256 * 1024 * 1024
 ZLIB_HEAD_BYTES = 2
 # How zlib ends what it was told to write out before it goes on; some writers leave it at that.
 FLUSHED = b"\0\0\xff\xff"
@@ -39,7 +40,7 @@ def check_unpacks(pdf: pikepdf.Pdf, stream: Any) -> None:
         raise NotUnpackedError(f"it is packed by {unknown[0][1:40]}, which is not read here")
     data = stream.read_raw_bytes()
     for name, parameters in zip(filters, _parameters(stream, len(filters)), strict=True):
-        data = _unpacked(pdf, name, parameters, data)
+        data = _unpacked(pdf, name, parameters, data, is_last=name is filters[-1])
 
 
 def _filters(stream: Any) -> list[str]:
@@ -56,28 +57,34 @@ def _parameters(stream: Any, count: int) -> list[Any]:
     return (listed + [None] * count)[:count]
 
 
-def _unpacked(pdf: pikepdf.Pdf, name: str, parameters: Any, packed: bytes) -> bytes:
+def _unpacked(pdf: pikepdf.Pdf, name: str, parameters: Any, packed: bytes, *, is_last: bool) -> bytes:
     """Flate by zlib itself: nearly all streams are packed so, and qpdf takes what is there of one that ends early."""
+    if not packed.strip():
+        return b""
     if name in FLATE:
         data = inflated(packed)
-        if parameters is None:
+        if not _has_predictor(parameters):
             return data
-    if not packed.rstrip().endswith(ENDS.get(name, b"")):
+    if is_last and ENDS.get(name, b"") not in packed:
         raise NotUnpackedError("its bytes end too early")
     return _decoded(pdf, name, parameters, packed)
+
+
+def _has_predictor(parameters: Any) -> bool:
+    return isinstance(parameters, pikepdf.Dictionary) and parameters.get("/Predictor", 1) != 1
 
 
 def inflated(packed: bytes) -> bytes:
     inflating = zlib.decompressobj()
     try:
-        data = inflating.decompress(packed, INFLATED_MAX_BYTES)
+        data = inflating.decompress(packed, UNPACKED_MAX_BYTES)
     except zlib.error:
         raise NotUnpackedError("its bytes are damaged") from None
-    if inflating.eof or not packed.strip():
+    if inflating.eof:
         return data
-    if len(data) >= INFLATED_MAX_BYTES:
-        raise ReadingTooCostlyError(f"it unpacks to more than {INFLATED_MAX_BYTES} bytes")
-    if packed.rstrip(b"\r\n").endswith(FLUSHED) or _ends_before_checksum(packed):
+    if len(data) >= UNPACKED_MAX_BYTES:
+        raise ReadingTooCostlyError(f"it unpacks to more than {UNPACKED_MAX_BYTES} bytes")
+    if packed.rstrip().endswith(FLUSHED) or _ends_before_checksum(packed):
         return data
     raise NotUnpackedError("its bytes end too early")
 
@@ -85,7 +92,7 @@ def inflated(packed: bytes) -> bytes:
 def _ends_before_checksum(packed: bytes) -> bool:
     """Some writers leave it out, or count too few bytes. All of the data is there then."""
     inflating = zlib.decompressobj(-zlib.MAX_WBITS)
-    inflating.decompress(packed[ZLIB_HEAD_BYTES:], INFLATED_MAX_BYTES)
+    inflating.decompress(packed[ZLIB_HEAD_BYTES:], UNPACKED_MAX_BYTES)
     return inflating.eof
 
 
@@ -99,8 +106,9 @@ def _decoded(pdf: pikepdf.Pdf, name: str, parameters: Any, packed: bytes) -> byt
     except pikepdf.PikepdfError as error:
         check_memory(error)
         raise NotUnpackedError("its bytes are damaged") from None
-    if len(data) > UNPACKED_MAX_BYTES:
-        raise ReadingTooCostlyError(f"it unpacks to more than {UNPACKED_MAX_BYTES} bytes")
+    most = RUNS_MAX_BYTES if name in RUN_LENGTHS else UNPACKED_MAX_BYTES
+    if len(data) > most:
+        raise ReadingTooCostlyError(f"it unpacks to more than {most} bytes")
     return data
 
 

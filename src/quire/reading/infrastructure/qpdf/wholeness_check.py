@@ -13,7 +13,7 @@ from typing import Any
 import pikepdf
 
 from quire.reading.domain.errors import EXPORT_AGAIN, PdfDamagedError
-from quire.reading.infrastructure.qpdf.containers import check_containers
+from quire.reading.infrastructure.qpdf.containers import check_packed_objects, check_tables, packed_objects
 from quire.reading.infrastructure.qpdf.packing import NotUnpackedError, check_memory, check_unpacks
 
 FORM = "/Form"
@@ -35,7 +35,12 @@ class QpdfWholenessCheck:
 
     def check_structure(self) -> None:
         with _refusals("what holds it together"):
-            check_containers(self._content, self._size_bytes)
+            check_tables(self._content, self._size_bytes)
+            if self._pdf is None:
+                check_packed_objects(self._content, self._size_bytes)
+                return
+            for stream in packed_objects(self._pdf, self._content, self._size_bytes):
+                check_unpacks(self._pdf, stream)
 
     def check_page(self, index: int, page_count: int, *, is_blank: bool) -> None:
         if len(self._pages) != page_count:
