@@ -1,9 +1,8 @@
 """What the worker costs over a bare call of the gateway: the same file, straight to the gateway and into a plain file,
-taken as it comes and synced by nobody, and as jobs through a real worker process with Postgres. The bar is for a worker
-as `quire up` runs it, which believes its gateway; the rows without one are for a worker that knows nothing of its
-gateway and parses every answer. Both run in turns, so that a busy machine is busy for both. A round is compared with
-itself, and a row is the round whose ratio is the middle one. `python -m bench.convert_overhead URL FILE` measures a
-gateway that runs already.
+taken as it comes and synced by nobody, and as jobs through a real worker process with Postgres. Once as `quire up` runs
+a worker, which believes its gateway, and once as one that knows nothing of its gateway and parses every answer. Both
+run in turns, so that a busy machine is busy for both. A round is compared with itself, and a row is the round whose
+ratio is the middle one. `python -m bench.convert_overhead URL FILE` measures a gateway that runs already.
 """
 
 from __future__ import annotations
@@ -113,7 +112,7 @@ def _row(contest: Contest) -> Row:
         through,
         "bare call",
         bare,
-        BAR if contest.is_trusted else None,
+        BAR,
         lower_is_better=True,
         note=f"{min(ratios):.2f} to {max(ratios):.2f}, {shown}",
     )

@@ -39,8 +39,9 @@ def check_unpacks(pdf: pikepdf.Pdf, stream: Any) -> None:
     if unknown := [name for name in filters if name not in KNOWN]:
         raise NotUnpackedError(f"it is packed by {unknown[0][1:40]}, which is not read here")
     data = stream.read_raw_bytes()
-    for name, parameters in zip(filters, _parameters(stream, len(filters)), strict=True):
-        data = _unpacked(pdf, name, parameters, data, is_last=name is filters[-1])
+    steps = list(zip(filters, _parameters(stream, len(filters)), strict=True))
+    for number, (name, parameters) in enumerate(steps, 1):
+        data = _unpacked(pdf, name, parameters, data, is_last=number == len(steps))
 
 
 def _filters(stream: Any) -> list[str]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
 
@@ -94,7 +94,7 @@ def _refusals(what: str) -> Iterator[None]:
         raise PdfDamagedError(f"{what} cannot be unpacked, {error}: {EXPORT_AGAIN}") from None
 
 
-def _drawn(page: Any, is_new: Any) -> Iterator[Any]:
+def _drawn(page: Any, is_new: Callable[[Any], bool]) -> Iterator[Any]:
     yield from filter(is_new, _contents(page))
     written = list(filter(is_new, _appearances(page)))
     yield from written
