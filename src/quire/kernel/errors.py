@@ -14,6 +14,8 @@ class QuireError(Exception):
     code = "INTERNAL"
     title = "Internal error"
     retryable = False
+    outcome_unknown = False
+    """What was asked for may have happened all the same: the answer was lost, not the request."""
 
     def __init__(
         self,

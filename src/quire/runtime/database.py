@@ -75,8 +75,11 @@ class DatabaseContendedError(UnavailableError):
 
 
 class DatabaseUnavailableError(UnavailableError):
+    """A statement under way may have been committed before the connection was lost."""
+
     code = "DATABASE_UNAVAILABLE"
     title = "The database cannot be reached"
+    outcome_unknown = True
 
 
 class DatabaseRefusedError(UnavailableError):

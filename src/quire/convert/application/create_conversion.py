@@ -1,5 +1,6 @@
 """Accept a PDF: allowed mapping, a file that is one, its bytes safe under the job's id, one job for equal work while
-its result is whole."""
+its result is whole. The bytes are deleted again only when it is certain that no job needs them: a request that was
+cancelled, or whose commit was not acknowledged, may have made its job. The file sweeper removes what has none."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from quire.convert.domain.mapping_list import MappingList
 from quire.convert.domain.pdf_check import PdfCheck
 from quire.convert.ports.v1.input_store import InputStore
 from quire.jobs import Artifact, Intake, JobRequest, Receipt, enqueue_jobs
-from quire.kernel import new_uuid7
+from quire.kernel import QuireError, new_uuid7
 from quire.runtime.auth import Principal
 from quire.runtime.storage import StorageBackend, StorageCorruptError, StorageNotFoundError
 
@@ -39,15 +40,16 @@ async def create_conversion(
     """The bytes are there before the job is: a worker may take it at once."""
     desk.mappings.check(mapping)
     job_id = new_uuid7()
-    kept = False
+    conversion = await _take_in(desk, job_id, mapping, chunks)
     try:
-        conversion = await _take_in(desk, job_id, mapping, chunks)
         receipt = await _enqueue_once(desk, caller, job_id, conversion)
-        kept = receipt.job_id == job_id
-    finally:
-        if not kept:
-            # Refused, or another job stands for this one and has these bytes already.
+    except QuireError as error:
+        if not error.outcome_unknown:
             await desk.inputs.delete(job_id)
+        raise
+    if receipt.job_id != job_id:
+        # Another job stands for this one and has these bytes already.
+        await desk.inputs.delete(job_id)
     return receipt
 
 
