@@ -187,7 +187,7 @@ async def test_a_result_is_promised_then_refused_or_gone_by_the_state_of_its_job
     assert (cancelled.status_code, cancelled.json()["status"]) == (202, "cancelled")
     refused(await office.admin.get(url), 409, "CONVERSION_CANCELLED")
     async with office.database.acquire() as connection:
-        await connection.execute("UPDATE jobs SET state = 'expired'")
+        await connection.execute("UPDATE jobs SET expires_at = now() - interval '1 s'")
     refused(await office.admin.get(url), 410, "CONVERSION_EXPIRED")
 
 

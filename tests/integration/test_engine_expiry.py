@@ -6,24 +6,29 @@ import asyncio
 from pathlib import Path
 from uuid import UUID, uuid4
 
+import pytest
 from tests.integration.engine_fixture import (
+    EVERYTHING,
     bury,
     claim_one,
     complete,
+    detail_of,
     ended,
     engine_at_work,
     enqueue,
     enqueue_one,
     job_of,
     opened_engine,
+    problem_of,
     run_sql,
     until,
     working,
 )
 
 from quire.entrypoints.engine import Engine
-from quire.jobs import JobRequest
+from quire.jobs import JobFilter, JobRequest, JobState, enqueue_jobs
 from quire.jobs.application.sweeper import ROLE, Sweeper
+from quire.jobs.domain.errors import DependencyUnusableError, JobStateConflictError
 
 ANN = uuid4()
 STORE = JobRequest("jobs.store", {"text": "kept for a while"})
@@ -64,6 +69,77 @@ async def test_an_expired_job_loses_its_bytes_its_record_and_its_key(dsn: str, t
         assert again.outcome == "created"
 
 
+async def test_past_its_time_a_job_is_expired_for_readers_before_any_sweep(dsn: str, tmp_path: Path) -> None:
+    async with engine_at_work(dsn, tmp_path) as engine:
+        due, fresh = await stored(engine, 2)
+        artifact = (await detail_of(engine, due)).artifact
+        assert artifact is not None
+        assert artifact.seconds_left is not None
+        assert 600_000 < artifact.seconds_left <= 604_800
+        await make_due(engine, due)
+        job = await job_of(engine, due)
+        assert (job.state, job.artifact_key) == ("expired", None)
+        outcome = await engine.board.outcome(due, EVERYTHING)
+        assert outcome is not None
+        for detail in (await detail_of(engine, due), outcome):
+            assert (detail.job.state, detail.job.artifact_key, detail.artifact) == ("expired", None, None)
+        assert await engine.board.of_sha256(artifact.sha256, "jobs.store", EVERYTHING) is None
+        for state, expected in (("succeeded", fresh), ("expired", due)):
+            listed = await engine.board.list_jobs(JobFilter(None, states=(JobState(state),)))
+            assert [(item.id, item.state) for item in listed] == [(expected, state)]
+        assert await run_sql(engine, "SELECT state FROM jobs WHERE id = $1", due) == [("succeeded",)]
+
+
+async def test_past_its_time_a_job_answers_for_its_key_no_more(dsn: str, tmp_path: Path) -> None:
+    async with engine_at_work(dsn, tmp_path) as engine:
+        (old,) = await stored(engine)
+        key = str((await job_of(engine, old)).artifact_key)
+        await make_due(engine, old)
+        same = JobRequest("jobs.store", {"text": "text 0"})
+        answers = await asyncio.gather(*(enqueue(engine, same) for _ in range(8)))
+        new = {answer[0].job_id for answer in answers}
+        assert sum(answer[0].outcome == "created" for answer in answers) == len(new) == 1
+        assert old not in new
+        events = (await detail_of(engine, old)).events
+        assert (events[-1].to_state, events[-1].actor, events[-1].reason) == ("expired", "intake", "ttl")
+        await ended(engine, *new)
+        await run_sql(engine, "UPDATE artifacts SET created_at = now() - interval '2 minutes'")
+        await sweeper(engine).sweep()
+        assert not await engine.storage.exists(key)
+        assert [row[0] for row in await run_sql(engine, "SELECT job_id FROM artifacts")] == list(new)
+
+
+async def test_a_done_answer_taken_on_trust_is_not_given_past_its_time(dsn: str, tmp_path: Path) -> None:
+    async with engine_at_work(dsn, tmp_path) as engine:
+        (old,) = await stored(engine)
+        await make_due(engine, old)
+        same = JobRequest("jobs.store", {"text": "text 0"})
+        (receipt,) = await enqueue_jobs(
+            engine.intake, [same], tenant_id="acme", created_by="ann", often_repeated=True, on_trust=True
+        )
+        assert (receipt.outcome, receipt.job_id == old) == ("created", False)
+
+
+async def test_a_dead_letter_past_its_time_is_not_restarted(dsn: str, tmp_path: Path) -> None:
+    async with opened_engine(dsn, tmp_path) as engine:
+        job_id = await enqueue_one(engine)
+        await bury(engine, ANN, await claim_one(engine, ANN))
+        problem = await problem_of(engine, job_id)
+        await make_due(engine, job_id)
+        with pytest.raises(JobStateConflictError):
+            await engine.problems.retry(problem, "ann")
+        assert (await job_of(engine, job_id)).state == "expired"
+
+
+async def test_nothing_may_wait_for_a_success_past_its_time(dsn: str, tmp_path: Path) -> None:
+    async with opened_engine(dsn, tmp_path) as engine:
+        job_id = await enqueue_one(engine)
+        await complete(engine, ANN, await claim_one(engine, ANN))
+        await make_due(engine, job_id)
+        with pytest.raises(DependencyUnusableError, match="expired"):
+            await enqueue_one(engine, depends_on=(job_id,))
+
+
 async def test_a_worker_sweeps_by_itself(dsn: str, tmp_path: Path) -> None:
     async with engine_at_work(dsn, tmp_path, QUIRE_SWEEP_SEC=0.2) as engine:
         job_id = (await stored(engine))[0]
@@ -87,8 +163,8 @@ async def test_bytes_that_cannot_be_deleted_do_not_stop_the_sweep_of_others(dsn:
         (path / "in the way").mkdir(parents=True)
         await make_due(engine, stuck, *others)
         await sweeper(engine).sweep()
-        states = [(await job_of(engine, job_id)).state for job_id in (stuck, *others)]
-    assert states == ["succeeded", "expired", "expired"]
+        rows = dict(await run_sql(engine, "SELECT id, state FROM jobs"))  # type: ignore[arg-type]
+    assert [rows[job_id] for job_id in (stuck, *others)] == ["succeeded", "expired", "expired"]
 
 
 async def test_bytes_of_a_dead_attempt_are_found_and_removed_and_those_of_a_live_one_are_not(

@@ -7,6 +7,7 @@ import hashlib
 import signal
 import time
 from collections.abc import AsyncIterator
+from datetime import datetime
 from pathlib import Path
 from uuid import uuid4
 
@@ -282,6 +283,25 @@ async def test_signed_url_of_an_artifact_needs_no_token(office: Office) -> None:
     async with client_of(office.url) as stranger:
         assert (await stranger.get(f"/storage/{path}")).content == b"signed"
         refused(await stranger.get(job["artifact"]["path"]), 401, "UNAUTHENTICATED")
+
+
+async def test_a_signed_url_ends_with_its_artifact_and_there_is_none_past_its_time(office: Office) -> None:
+    await office.start_worker()
+    job = await ended(office.admin, await submit(office.admin, "jobs.store", payload={"text": "for a while"}))
+    async with office.database.acquire() as connection:
+        sooner = await connection.fetchval(
+            "UPDATE jobs SET expires_at = now() + interval '100 s' RETURNING expires_at"
+        )
+    shown = (await office.admin.get(f"/jobs/{job['id']}")).json()
+    assert datetime.fromisoformat(shown["artifact"]["download_url_expires_at"]) <= sooner
+    async with office.database.acquire() as connection:
+        await connection.execute("UPDATE jobs SET expires_at = now()")
+    over = (await office.admin.get(f"/jobs/{job['id']}")).json()
+    assert (over["state"], over["artifact"]) == ("expired", None)
+    gone = refused(await office.admin.get(job["artifact"]["path"]), 404, "ARTIFACT_NOT_FOUND")
+    assert gone["state"] == "expired"
+    listed = (await office.admin.get("/jobs", params={"state": "succeeded"})).json()["items"]
+    assert listed == []
 
 
 async def test_job_without_artifact_says_so(office: Office) -> None:

@@ -295,9 +295,14 @@ def _has_its_own(holder: KeyHolder, who: str) -> bool:
 async def _usable_holders(
     intake: Intake, holders: Iterable[KeyHolder], kinds: Mapping[bytes, str]
 ) -> dict[bytes, KeyHolder]:
-    """A success whose artifact is gone answers for nothing any more: it is marked expired and the work redone."""
+    """A success whose time is over or whose artifact is gone answers for nothing any more: it is marked expired and
+    the work redone."""
     usable: dict[bytes, KeyHolder] = {}
-    for holder in holders:
+    over, kept = _apart(holders)
+    if over:
+        for kind in await intake.store.expire_holders([holder.job_id for holder in over], "intake"):
+            note_transition(Transition(kind, JobState.EXPIRED))
+    for holder in kept:
         key = holder.artifact_key
         if key is not None and not await intake.artifacts.exists(key):
             # Of what is damaged a part still lies there, and nobody would find it once its job has let go of it.
@@ -307,3 +312,11 @@ async def _usable_holders(
             continue
         usable[holder.job_key] = holder
     return usable
+
+
+def _apart(holders: Iterable[KeyHolder]) -> tuple[list[KeyHolder], list[KeyHolder]]:
+    over: list[KeyHolder] = []
+    kept: list[KeyHolder] = []
+    for holder in holders:
+        (over if holder.state is JobState.EXPIRED else kept).append(holder)
+    return over, kept

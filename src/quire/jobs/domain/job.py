@@ -102,6 +102,8 @@ class Artifact:
     filename: str
     size_bytes: int
     sha256: str
+    seconds_left: float | None = None
+    """Until it expires, by the database's clock. None: it does not, or was not asked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ ARTIFACTS = load("artifacts.sql")
 WORKERS = load("workers.sql")
 INTEGRATIONS = load("integrations.sql")
 # Beside its key, which the job has, too.
-ARTIFACT_COLUMNS = ("artifact_job_id", "content_type", "filename", "size_bytes", "sha256")
+ARTIFACT_COLUMNS = ("artifact_job_id", "content_type", "filename", "size_bytes", "sha256", "seconds_left")
 DEPTH_LIMIT = 100_000
 DEPENDANT_KEEP_SECONDS = 10 * 86400.0
 

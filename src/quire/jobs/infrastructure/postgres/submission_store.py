@@ -132,6 +132,11 @@ class PostgresSubmissionStore:
             )
         return frozenset(row["id"] for row in rows)
 
+    async def expire_holders(self, job_ids: Sequence[UUID], actor: str) -> Sequence[str]:
+        async with self._database.acquire() as connection:
+            rows = await connection.fetch(SQL["expire_holders"], job_ids, actor)
+        return [row["kind"] for row in rows]
+
     async def expire_vanished(self, job_id: UUID, artifact_key: str, actor: str) -> bool:
         async with self._database.acquire() as connection:
             return await connection.fetchval(SQL["expire_vanished"], job_id, artifact_key, actor) is not None

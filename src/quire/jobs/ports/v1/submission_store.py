@@ -13,7 +13,7 @@ from quire.jobs.domain.state import JobState
 
 @dataclass(frozen=True, slots=True)
 class KeyHolder:
-    """The live job that already answers for a key."""
+    """The live job that already answers for a key. `expired`: its time is over, but it has not let go of the key."""
 
     job_id: UUID
     job_key: bytes
@@ -49,4 +49,10 @@ class SubmissionStore(Protocol):
         """SHALL name only jobs that were still live when the interest was noted."""
         ...
 
-    async def expire_vanished(self, job_id: UUID, artifact_key: str, actor: str) -> bool: ...
+    async def expire_holders(self, job_ids: Sequence[UUID], actor: str) -> Sequence[str]:
+        """SHALL free the keys of jobs whose time is over. The kinds of those that expired now, one entry a job."""
+        ...
+
+    async def expire_vanished(self, job_id: UUID, artifact_key: str, actor: str) -> bool:
+        """SHALL free the key of a job whose artifact is gone, and drop the record of the artifact."""
+        ...

@@ -108,11 +108,16 @@ async def _detail_view(desk: JobDesk, detail: JobDetail) -> JobDetailView:
 
 
 async def _signed_url(desk: JobDesk, detail: JobDetail) -> PresignedUrl | None:
-    if detail.artifact is None:
+    """It ends with the artifact, if that comes sooner."""
+    artifact = detail.artifact
+    if artifact is None:
+        return None
+    left = DOWNLOAD_SECONDS if artifact.seconds_left is None else int(artifact.seconds_left)
+    if left < 1:
         return None
     try:
         return await desk.storage.presign_get(
-            detail.artifact.key, ttl_seconds=DOWNLOAD_SECONDS, filename=detail.artifact.filename
+            artifact.key, ttl_seconds=min(left, DOWNLOAD_SECONDS), filename=artifact.filename
         )
     except SettingsError:
         # No QUIRE_SECRET_KEY, no signatures; the artifact's path works all the same.

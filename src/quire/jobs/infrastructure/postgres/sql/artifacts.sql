@@ -11,10 +11,11 @@ SELECT $4, id, fence, tenant_id, 'pending', $5, $6 FROM held
 RETURNING artifact_key
 
 -- name: artifact_of_job
--- Purpose: the published artifact of a job, if it has one. Locks: none.
-SELECT a.artifact_key, a.job_id, a.content_type, a.filename, a.size_bytes, a.sha256
+-- Purpose: the published artifact of a job, if it has one that is still kept. Locks: none.
+SELECT a.artifact_key, a.job_id, a.content_type, a.filename, a.size_bytes, a.sha256,
+       extract(epoch FROM j.expires_at - now())::float8 AS seconds_left
 FROM artifacts a JOIN jobs j ON j.id = a.job_id AND j.artifact_key = a.artifact_key
-WHERE a.job_id = $1 AND a.state = 'ready'
+WHERE a.job_id = $1 AND a.state = 'ready' AND (j.expires_at > now() OR j.expires_at IS NULL)
 
 -- name: is_published
 -- Purpose: whether a job's success made these bytes visible. Locks: none.

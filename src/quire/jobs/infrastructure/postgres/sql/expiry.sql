@@ -3,7 +3,7 @@
 -- name: due_for_expiry
 -- $1 limit. Locks: none; the storage is cleaned before the row is marked, and both may be repeated.
 SELECT id, state, artifact_key FROM jobs
-WHERE NOT gone AND expires_at < now() AND state IN ('succeeded','failed','cancelled')
+WHERE NOT gone AND expires_at <= now() AND state IN ('succeeded','failed','cancelled')
 ORDER BY expires_at LIMIT $1
 
 -- name: artifacts_of_jobs
@@ -13,7 +13,7 @@ SELECT job_id, artifact_key FROM artifacts WHERE job_id = ANY ($1::uuid[])
 -- name: expire_jobs
 -- Purpose: mark jobs expired, drop their artifact records, close what problems they have. Locks: the rows.
 WITH due AS MATERIALIZED (
-    SELECT id, state FROM jobs WHERE id = ANY ($1::uuid[]) AND expires_at < now()
+    SELECT id, state FROM jobs WHERE id = ANY ($1::uuid[]) AND expires_at <= now()
       AND state IN ('succeeded','failed','cancelled') ORDER BY id FOR UPDATE
 ), updated AS (
     UPDATE jobs j SET state = 'expired', expires_at = now(), artifact_key = NULL, updated_at = now()

@@ -1,12 +1,17 @@
 -- Reading jobs, and a person's commands on them.
+-- An ended job whose time is over is read as expired (`t.state`) and without its artifact, whether the sweep has been
+-- there or not.
 
 -- name: get_job
 -- $1 id, $2 tenant or NULL for all, $3 principal that must be the creator or interested, or NULL. Locks: none.
-SELECT j.id, j.state, j.kind, j.queue, j.priority, j.tenant_id, j.created_by, j.attempt, j.retry_count, j.crash_count,
+SELECT j.id, t.state, j.kind, j.queue, j.priority, j.tenant_id, j.created_by, j.attempt, j.retry_count, j.crash_count,
        j.fence, j.pending_dependencies, j.progress_percent, j.created_at, j.updated_at, j.run_at, j.started_at,
        j.finished_at, j.expires_at, j.lease_expires_at, j.cancel_requested_at, j.leased_by, j.job_key, j.traceparent,
-       j.artifact_key, j.document_id, j.external_ref, j.error_code, j.error_message, j.payload, j.result
+       CASE WHEN t.state <> 'expired' THEN j.artifact_key END AS artifact_key, j.document_id, j.external_ref,
+       j.error_code, j.error_message, j.payload, j.result
 FROM jobs j
+CROSS JOIN LATERAL (SELECT CASE WHEN j.expires_at <= now() AND j.state IN ('succeeded','failed','cancelled')
+                                THEN 'expired' ELSE j.state END AS state) t
 WHERE j.id = $1 AND ($2::text IS NULL OR j.tenant_id = $2)
   AND ($3::text IS NULL OR j.created_by = $3
        OR EXISTS (SELECT 1 FROM job_interests i WHERE i.job_id = j.id AND i.principal_id = $3))
@@ -14,14 +19,18 @@ WHERE j.id = $1 AND ($2::text IS NULL OR j.tenant_id = $2)
 -- name: get_outcome
 -- Purpose: a job with its published artifact, in one round trip. $1 to $3 as of get_job, $4 whether
 -- what it was asked with comes, too: that may be long. Locks: none.
-SELECT j.id, j.state, j.kind, j.queue, j.priority, j.tenant_id, j.created_by, j.attempt, j.retry_count, j.crash_count,
+SELECT j.id, t.state, j.kind, j.queue, j.priority, j.tenant_id, j.created_by, j.attempt, j.retry_count, j.crash_count,
        j.fence, j.pending_dependencies, j.progress_percent, j.created_at, j.updated_at, j.run_at, j.started_at,
        j.finished_at, j.expires_at, j.lease_expires_at, j.cancel_requested_at, j.leased_by, j.job_key, j.traceparent,
-       j.artifact_key, j.document_id, j.external_ref, j.error_code, j.error_message,
+       CASE WHEN t.state <> 'expired' THEN j.artifact_key END AS artifact_key, j.document_id, j.external_ref,
+       j.error_code, j.error_message,
        CASE WHEN $4 THEN j.payload END AS payload, j.result,
-       a.job_id AS artifact_job_id, a.content_type, a.filename, a.size_bytes, a.sha256
+       a.job_id AS artifact_job_id, a.content_type, a.filename, a.size_bytes, a.sha256,
+       extract(epoch FROM j.expires_at - now())::float8 AS seconds_left
 FROM jobs j
-LEFT JOIN artifacts a ON a.job_id = j.id AND a.artifact_key = j.artifact_key AND a.state = 'ready'
+CROSS JOIN LATERAL (SELECT CASE WHEN j.expires_at <= now() AND j.state IN ('succeeded','failed','cancelled')
+                                THEN 'expired' ELSE j.state END AS state) t
+LEFT JOIN artifacts a ON a.job_id = j.id AND a.artifact_key = j.artifact_key AND a.state = 'ready' AND t.state <> 'expired'
 WHERE j.id = $1 AND ($2::text IS NULL OR j.tenant_id = $2)
   AND ($3::text IS NULL OR j.created_by = $3
        OR EXISTS (SELECT 1 FROM job_interests i WHERE i.job_id = j.id AND i.principal_id = $3))
@@ -29,14 +38,17 @@ WHERE j.id = $1 AND ($2::text IS NULL OR j.tenant_id = $2)
 -- name: list_jobs
 -- Newest first, by id. $1 tenant or NULL, $2 states or empty, $3 kind, $4 queue, $5 before id, $6 limit, $7 principal,
 -- $8 whether payload and result come, too: a list is for finding, and they may be long. Locks: none.
-SELECT j.id, j.state, j.kind, j.queue, j.priority, j.tenant_id, j.created_by, j.attempt, j.retry_count, j.crash_count,
+SELECT j.id, t.state, j.kind, j.queue, j.priority, j.tenant_id, j.created_by, j.attempt, j.retry_count, j.crash_count,
        j.fence, j.pending_dependencies, j.progress_percent, j.created_at, j.updated_at, j.run_at, j.started_at,
        j.finished_at, j.expires_at, j.lease_expires_at, j.cancel_requested_at, j.leased_by, j.job_key, j.traceparent,
-       j.artifact_key, j.document_id, j.external_ref, j.error_code, j.error_message,
+       CASE WHEN t.state <> 'expired' THEN j.artifact_key END AS artifact_key, j.document_id, j.external_ref,
+       j.error_code, j.error_message,
        CASE WHEN $8 THEN j.payload END AS payload, CASE WHEN $8 THEN j.result END AS result
 FROM jobs j
+CROSS JOIN LATERAL (SELECT CASE WHEN j.expires_at <= now() AND j.state IN ('succeeded','failed','cancelled')
+                                THEN 'expired' ELSE j.state END AS state) t
 WHERE ($1::text IS NULL OR j.tenant_id = $1)
-  AND (cardinality($2::text[]) = 0 OR j.state = ANY ($2::text[]))
+  AND (cardinality($2::text[]) = 0 OR t.state = ANY ($2::text[]))
   AND ($3::text IS NULL OR j.kind = $3) AND ($4::text IS NULL OR j.queue = $4)
   AND ($5::uuid IS NULL OR j.id < $5)
   AND ($7::text IS NULL OR j.created_by = $7
@@ -44,10 +56,11 @@ WHERE ($1::text IS NULL OR j.tenant_id = $1)
 ORDER BY j.id DESC LIMIT $6
 
 -- name: job_of_sha256
--- Purpose: the newest job whose artifact has these bytes. $1 sha256, $2 kind, $3 tenant or NULL, $4 principal or NULL.
--- Locks: none. Begins at artifacts_sha256; the same bytes belong to few jobs.
+-- Purpose: the newest job whose artifact has these bytes and is still kept. $1 sha256, $2 kind, $3 tenant or NULL,
+-- $4 principal or NULL. Locks: none. Begins at artifacts_sha256; the same bytes belong to few jobs.
 SELECT j.id FROM artifacts a JOIN jobs j ON j.id = a.job_id AND j.artifact_key = a.artifact_key
-WHERE a.sha256 = $1 AND a.state = 'ready' AND j.kind = $2 AND ($3::text IS NULL OR j.tenant_id = $3)
+WHERE a.sha256 = $1 AND a.state = 'ready' AND (j.expires_at > now() OR j.expires_at IS NULL)
+  AND j.kind = $2 AND ($3::text IS NULL OR j.tenant_id = $3)
   AND ($4::text IS NULL OR j.created_by = $4
        OR EXISTS (SELECT 1 FROM job_interests i WHERE i.job_id = j.id AND i.principal_id = $4))
 ORDER BY j.id DESC LIMIT 1
@@ -126,7 +139,7 @@ WITH updated AS (
     UPDATE jobs SET state = $3, attempt = 0, crash_count = 0, run_at = now(), finished_at = NULL,
         expires_at = NULL, cancel_requested_at = NULL, error_code = NULL, error_message = NULL, updated_at = now(),
         pending_dependencies = $4
-    WHERE id = $1 AND state = 'failed'
+    WHERE id = $1 AND state = 'failed' AND (expires_at > now() OR expires_at IS NULL)
     RETURNING id, attempt, fence, state, queue, priority, run_at, tenant_id, tenant_lane
 ), lined_up AS (
     INSERT INTO job_lanes (queue, priority, run_at, job_id, tenant_id, tenant_lane)

@@ -53,8 +53,10 @@ SELECT id FROM inserted
 -- name: survey
 -- Purpose: all that is looked at before work is stored, in one round trip: the jobs that already hold the keys $1, with
 --   their published artifacts, and which of the queues $2 a live worker takes work from. $3 seconds of silence allowed.
---   Locks: none.
-SELECT j.id, j.job_key, j.state, j.created_by, j.artifact_key, a.content_type, a.filename, a.size_bytes, a.sha256,
+--   A job whose time is over still holds its key, and is told as expired. Locks: none.
+SELECT j.id, j.job_key,
+       CASE WHEN j.state = 'succeeded' AND j.expires_at <= now() THEN 'expired' ELSE j.state END AS state, j.created_by,
+       j.artifact_key, a.content_type, a.filename, a.size_bytes, a.sha256,
        NULL::text AS queue
 FROM jobs j
 LEFT JOIN artifacts a ON a.job_id = j.id AND a.artifact_key = j.artifact_key AND a.state = 'ready'
@@ -89,8 +91,27 @@ WITH asked AS (
 )
 SELECT id FROM held
 
+-- name: expire_holders
+-- Purpose: jobs whose time is over let go of their keys, before the sweep comes. Their bytes are left to it: the records
+--   of them become those of strays. $1 job ids, $2 actor. Locks: the rows, in id order.
+WITH due AS MATERIALIZED (
+    SELECT id FROM jobs WHERE id = ANY ($1::uuid[]) AND state = 'succeeded' AND expires_at <= now()
+    ORDER BY id FOR UPDATE
+), updated AS (
+    UPDATE jobs j SET state = 'expired', updated_at = now(), expires_at = now(), artifact_key = NULL
+    FROM due WHERE j.id = due.id
+    RETURNING j.id, j.attempt, j.fence, j.kind
+), event AS (
+    INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, reason)
+    SELECT id, 'succeeded', 'expired', attempt, fence, $2, 'ttl' FROM updated
+), left_over AS (
+    UPDATE artifacts a SET state = 'pending' FROM updated u WHERE a.job_id = u.id
+)
+SELECT kind FROM updated
+
 -- name: expire_vanished
--- Purpose: a succeeded job whose artifact is gone no longer answers for its key. Locks: the row.
+-- Purpose: a succeeded job whose artifact is gone no longer answers for its key, nor is the artifact recorded any more.
+-- Locks: the rows.
 WITH updated AS (
     UPDATE jobs SET state = 'expired', updated_at = now(), expires_at = now(), artifact_key = NULL
     WHERE id = $1 AND state = 'succeeded' AND artifact_key = $2
@@ -98,13 +119,16 @@ WITH updated AS (
 ), event AS (
     INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, reason)
     SELECT id, 'succeeded', 'expired', attempt, fence, $3, 'artifact_gone' FROM updated
+), dropped AS (
+    DELETE FROM artifacts a USING updated u WHERE a.job_id = u.id AND a.artifact_key = $2
 )
 SELECT id FROM updated
 
 -- name: lock_dependencies
 -- Purpose: the states of the jobs to wait for, held still until the waiting job is stored.
 -- Locks: FOR SHARE on them, in id order; a completer waits for us.
-SELECT id, state, tenant_id FROM jobs WHERE id = ANY ($1::uuid[]) ORDER BY id FOR SHARE
+SELECT id, CASE WHEN state = 'succeeded' AND expires_at <= now() THEN 'expired' ELSE state END AS state, tenant_id
+FROM jobs WHERE id = ANY ($1::uuid[]) ORDER BY id FOR SHARE
 
 -- name: insert_dependencies
 -- Purpose: who waits for whom. Locks: unique entries; the jobs to wait for are held by lock_dependencies.
