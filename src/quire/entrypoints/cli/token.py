@@ -12,7 +12,7 @@ import typer
 
 from quire.entrypoints.cli.listing import AsJson, show_json, show_rows
 from quire.entrypoints.cli.with_database import with_database
-from quire.runtime.auth import Role, TokenGrant, TokenRecord, TokenStore
+from quire.runtime.auth import DEFAULT_TENANT, Role, TenantStore, TokenGrant, TokenRecord, TokenStore
 from quire.runtime.auth.token import TokenParts
 from quire.runtime.database import Database
 
@@ -38,7 +38,7 @@ CUT = ("tenant_id", "user", "name", "scopes")
 def create(
     user: Annotated[str, typer.Argument(help="Whose token it is.")],
     role: Annotated[Role, typer.Option(help=f"One of {', '.join(get_args(Role))}.")] = "user",
-    tenant: Annotated[str, typer.Option(help="Tenant id.")] = "default",
+    tenant: Annotated[str, typer.Option(help="Tenant id.")] = DEFAULT_TENANT,
     name: Annotated[str, typer.Option(help="What it is for.")] = "token",
     scope: Annotated[
         list[str] | None, typer.Option(help="May be repeated; `platform` manages tenants.")
@@ -50,6 +50,8 @@ def create(
     grant = TokenGrant(tenant, user, name, role, frozenset(scope or ()), _expiry(days))
 
     async def work(database: Database) -> tuple[TokenRecord, TokenParts]:
+        if tenant == DEFAULT_TENANT:
+            await TenantStore(database).ensure_default()
         return await TokenStore(database).create(grant, created_by=f"cli/{getpass.getuser()}")
 
     record, parts = with_database(work)

@@ -10,11 +10,12 @@ from quire.runtime.auth.principal import (
     require_role,
     require_scope,
 )
-from quire.runtime.auth.tenant_store import Tenant, TenantStore
+from quire.runtime.auth.tenant_store import DEFAULT_TENANT, Tenant, TenantStore
 from quire.runtime.auth.token_store import TokenGrant, TokenRecord, TokenStore
 from quire.runtime.auth.usage_recorder import UsageRecorder
 
 __all__ = [
+    "DEFAULT_TENANT",
     "PLATFORM_SCOPE",
     "ROLES",
     "Authenticator",

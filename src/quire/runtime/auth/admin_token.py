@@ -8,12 +8,11 @@ from pathlib import Path
 from quire.kernel import QuireError
 from quire.runtime.auth.authenticator import FIND_TOKEN, check_token
 from quire.runtime.auth.principal import PLATFORM_SCOPE
-from quire.runtime.auth.tenant_store import CREATE_TENANT
+from quire.runtime.auth.tenant_store import CREATE_TENANT, DEFAULT_TENANT
 from quire.runtime.auth.token import parse_token
 from quire.runtime.auth.token_store import TokenGrant, insert_token
 from quire.runtime.database import Connection, Database
 
-DEFAULT_TENANT = "default"
 ADMIN_GRANT = TokenGrant(
     tenant_id=DEFAULT_TENANT,
     user="admin",

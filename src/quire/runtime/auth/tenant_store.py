@@ -13,6 +13,8 @@ from quire.runtime.database import Database
 
 TENANT_ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}", re.ASCII)
 NAME_LENGTH = 200
+# Whose tokens and work everything is until somebody names another.
+DEFAULT_TENANT = "default"
 
 # create_tenant: conflicts leave the row as it is and return nothing.
 CREATE_TENANT = """
@@ -61,6 +63,10 @@ class TenantStore:
         if row is None:
             raise ConflictError(f"tenant {tenant_id} exists", code="TENANT_EXISTS")
         return _tenant(row)
+
+    async def ensure_default(self) -> None:
+        """A migrated database has no tenant yet; the first token makes this one. A disabled one stays disabled."""
+        await self._one(CREATE_TENANT, DEFAULT_TENANT, "Default")
 
     async def page(self, *, after: str | None = None, limit: int = 100) -> list[Tenant]:
         async with self._database.acquire() as connection:
