@@ -45,6 +45,8 @@ missing_packages() {
     local python
     [ -e /etc/ssl/certs/ca-certificates.crt ] || echo ca-certificates
     command -v setpriv >/dev/null || echo util-linux
+    # The tour of the README asks over HTTP with it.
+    command -v curl >/dev/null || echo curl
     # The browser's driver is linked with it, and a minimal system has no compiler that would bring it along.
     compgen -G '/usr/lib*/libatomic.so.1' >/dev/null || compgen -G '/usr/lib/*/libatomic.so.1' >/dev/null || echo libatomic1
     if [ "$FLAVOUR" = dev ]; then
@@ -122,8 +124,9 @@ install_dependencies() {
     say "installing locked dependencies ($FLAVOUR)"
     local options=(--frozen --inexact --quiet)
     [ "$FLAVOUR" = dev ] || options+=(--no-dev)
-    # Inexact, for uv itself lives in .venv and is not in the lock.
-    UV_PROJECT_ENVIRONMENT=.venv UV_PYTHON_DOWNLOADS=never \
+    # Inexact, for uv itself lives in .venv and is not in the lock. The system's certificates: a private authority is
+    # among them, and not on uv's own list.
+    UV_PROJECT_ENVIRONMENT=.venv UV_PYTHON_DOWNLOADS=never UV_SYSTEM_CERTS=true \
         .venv/bin/uv sync "${options[@]}" --python .venv/bin/python
 }
 

@@ -1,15 +1,20 @@
-"""What setup does to a machine: the tests' servers are installed and not started, and the machine's own rules stay."""
+"""What setup does to a machine: it asks for what is missing, trusts the certificates that the machine trusts, installs
+the tests' servers without starting them, and leaves the machine's own rules."""
 
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "without_daemons.sh"
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "scripts" / "without_daemons.sh"
+SYSTEM_PROGRAMS = (Path("/usr/bin"), Path("/bin"), Path("/usr/sbin"), Path("/sbin"))
 # What a package's script asks, by either of Debian's two commands.
 ASK = '"$POLICY_RC_D" --quiet rabbitmq-server start 2; echo $?; "$POLICY_RC_D" redis-server.service restart; echo $?; '
 ASK_OTHERS = '"$POLICY_RC_D" ssh restart; echo $?; '
@@ -92,3 +97,61 @@ def test_policy_that_a_killed_run_left_is_taken_away(policy: Path) -> None:
     policy.with_name("policy-rc.d.left").rename(policy)
     assert run(policy, "true").returncode == 0
     assert not policy.exists()
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """What setup reads of one, with nothing installed."""
+    for name in ("uv.lock", "pyproject.toml", "scripts/setup.sh"):
+        (tmp_path / "checkout" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / "checkout" / name)
+    return tmp_path / "checkout"
+
+
+def program(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+def set_up(checkout: Path, programs: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [checkout / "scripts" / "setup.sh"],
+        env={"PATH": str(programs), "HOME": str(checkout)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def programs_without(missing: str, tmp_path: Path) -> Path:
+    """This machine's, but for one, and an `id` that is nobody special."""
+    programs = tmp_path / "programs"
+    program(programs / "id", "echo 1000")
+    for path in (path for directory in SYSTEM_PROGRAMS for path in directory.iterdir()):
+        if path.name != missing and not (programs / path.name).is_symlink() and path.name != "id":
+            (programs / path.name).symlink_to(path)
+    return programs
+
+
+def test_setup_asks_for_the_program_that_the_tour_uses(checkout: Path, tmp_path: Path) -> None:
+    done = set_up(checkout, programs_without("curl", tmp_path))
+    assert done.returncode == 1
+    (line,) = [line for line in done.stderr.splitlines() if "apt-get" in line]
+    assert "curl" in line.split()
+
+
+def test_setup_trusts_the_certificates_that_the_machine_trusts(checkout: Path, tmp_path: Path) -> None:
+    """uv brings a list of its own, on which no private authority is."""
+    programs = programs_without("", tmp_path)
+    for name in ("quire", "python"):
+        program(checkout / ".venv" / "bin" / name, "exit 0")
+    version = re.findall(r"UV_VERSION=(.*)", (ROOT / "scripts" / "setup.sh").read_text())[0]
+    program(
+        checkout / ".venv" / "bin" / "uv",
+        f'echo "uv {version}"; echo "certs=$UV_SYSTEM_CERTS" >> "$HOME/said"',
+    )
+    done = set_up(checkout, programs)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (checkout / "said").read_text().split()[-1] == "certs=true"

@@ -23,6 +23,7 @@ from quire.render.infrastructure.chromium.process_session import ProcessSession
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 NAMESPACES = ("user", "pid", "net")
+PROGRAM = Path(__file__).parent / "print_forever.py"
 
 ELEMENTS = """<!doctype html><html><head>
 <link rel=stylesheet href="{u}/css"><link rel=icon href="{u}/icon"><link rel=preload as=image href="{u}/preload">
@@ -508,16 +509,21 @@ async def test_a_worker_without_rights_prints_the_same_bytes_as_confined(printer
     version = subprocess.run([python, "-V"], capture_output=True, text=True, check=False).stdout
     if version.split()[-1].split(".")[:2] != [str(part) for part in sys.version_info[:2]]:
         pytest.skip("no interpreter of this version that another user may run")
-    path = os.pathsep.join(
-        [str(Path(quire.__file__).parents[1]), *(p for p in sys.path if "site-packages" in p)]
-    )
-    with open_directory() as own:
+    libraries = [Path(quire.__file__).parents[1], *(Path(p) for p in sys.path if "site-packages" in p)]
+    with open_directory() as own, open_directory() as shown:
         own.chmod(0o777)
+        places = {shown / str(number): path for number, path in enumerate([PROGRAM.parent, *libraries])}
+        program, *path = places
         worker = await start_worker(
             own,
             python,
-            {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", "HOME": "/"},
-            before=("setpriv", "--reuid=60999", "--regid=60999", "--clear-groups", "--"),
+            {
+                "PYTHONPATH": os.pathsep.join(map(str, path)),
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "HOME": "/",
+            },
+            before=as_stranger(places),
+            program=program / PROGRAM.name,
         )
         try:
             leader, _, data = await read_report(worker)
@@ -531,12 +537,27 @@ async def test_a_worker_without_rights_prints_the_same_bytes_as_confined(printer
     assert data == (await printer.print_pdf(request(SENTENCE))).data
 
 
+def as_stranger(places: dict[Path, Path]) -> tuple[str, ...]:
+    """Another user, who sees the checkout where he may read it: its own path may lead through a closed directory,
+    such as root's home. The mounts are the process's own and end with it."""
+    for place in places:
+        place.mkdir()
+    mounts = [str(path) for place, source in places.items() for path in (source, place)]
+    script = 'while [ "$1" != -- ]; do mount --bind "$1" "$2"; shift 2; done; shift; exec setpriv "$@"'
+    rights = ("--reuid=60999", "--regid=60999", "--clear-groups", "--")
+    return ("unshare", "--mount", "sh", "-euc", script, "sh", *mounts, "--", *rights)
+
+
 async def start_worker(
-    directory: Path, python: str, environment: dict[str, str], before: tuple[str, ...] = ()
+    directory: Path,
+    python: str,
+    environment: dict[str, str],
+    before: tuple[str, ...] = (),
+    program: Path = PROGRAM,
 ) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
         *before,
-        *(python, str(Path(__file__).parent / "print_forever.py"), str(directory), SENTENCE),
+        *(python, str(program), str(directory), SENTENCE),
         stdout=asyncio.subprocess.PIPE,
         cwd="/",
         env={"PATH": os.environ["PATH"], **environment},
