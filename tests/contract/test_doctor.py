@@ -83,6 +83,24 @@ async def test_held_queue_is_named_with_what_it_waits_for(
     assert (finding.status, "held" in finding.detail, "gateway" in finding.detail) == ("warn", True, True)
 
 
+async def test_a_sweep_that_falls_behind_is_named_with_its_backlog(
+    dsn: str, database: Database, tmp_path: Path
+) -> None:
+    finding = await finding_of("sweep", tmp_path, DATABASE_URL=dsn)
+    assert (finding.status, finding.detail) == ("ok", "0 due, none for long")
+    async with database.acquire() as connection:
+        await connection.execute(
+            "INSERT INTO jobs (id, state, queue, kind, tenant_id, created_by, priority, payload, expires_at)"
+            " SELECT gen_random_uuid(), 'succeeded', 'default', 'jobs.noop', 'acme', 'ann', 0, '{}',"
+            " now() - interval '5 hours' FROM generate_series(1, 7)"
+        )
+    finding = await finding_of("sweep", tmp_path, DATABASE_URL=dsn)
+    assert (finding.status, finding.detail) == ("warn", "overdue: expiry of 7 for 5.0 h")
+    assert "QUIRE_SWEEP_SEC" in finding.fix
+    finding = await finding_of("sweep", tmp_path, DATABASE_URL=dsn, QUIRE_SWEEP_SEC="7200")
+    assert finding.status == "ok"
+
+
 async def test_s3_server_that_does_not_answer_is_named(tmp_path: Path, credentials: None) -> None:
     url = f"s3://quire?endpoint={NO_SERVER}"
     finding = await finding_of("storage", tmp_path, QUIRE_STORAGE_URL=url)

@@ -160,6 +160,7 @@ async def test_a_success_answers_until_its_artifact_is_gone_and_then_the_work_is
         assert redone.outcome == "created"
         old = await detail_of(engine, first.job_id)
         assert (old.job.state, old.events[-1].reason) == ("expired", "artifact_gone")
+        assert await run_sql(engine, "SELECT 1 FROM artifacts WHERE job_id = $1", first.job_id) == []
         assert (await ended(engine, redone.job_id))[0].state == "succeeded"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -29,6 +30,7 @@ from quire.entrypoints.engine import Engine
 from quire.jobs import JobFilter, JobRequest, JobState, enqueue_jobs
 from quire.jobs.application.sweeper import ROLE, Sweeper
 from quire.jobs.domain.errors import DependencyUnusableError, JobStateConflictError
+from quire.kernel import QuireError
 
 ANN = uuid4()
 STORE = JobRequest("jobs.store", {"text": "kept for a while"})
@@ -217,15 +219,78 @@ async def test_jobs_that_expired_long_ago_are_forgotten_with_all_that_hangs_on_t
         assert await run_sql(engine, "SELECT DISTINCT job_id FROM job_events") == [(recent,)]
 
 
+async def add_forgotten(engine: Engine, count: int) -> None:
+    """Jobs that expired a year ago, each with a line in its timeline."""
+    await run_sql(
+        engine,
+        "WITH old AS (INSERT INTO jobs"
+        " (id, state, queue, kind, tenant_id, created_by, priority, payload, expires_at)"
+        " SELECT gen_random_uuid(), 'expired', 'default', 'jobs.noop', 'acme', 'ann', 0, '{}',"
+        " now() - interval '1 year' FROM generate_series(1, $1) RETURNING id)"
+        " INSERT INTO job_events (job_id, at, attempt, fence, to_state, actor)"
+        " SELECT id, now() - interval '1 year', 0, 0, 'expired', 'ann' FROM old",
+        count,
+    )
+
+
+async def add_strays(engine: Engine, count: int) -> None:
+    await run_sql(
+        engine,
+        "INSERT INTO artifacts (artifact_key, job_id, fence, tenant_id, state, content_type, filename, created_at)"
+        " SELECT 'artifacts/stray-' || n, gen_random_uuid(), 1, 'acme', 'pending', 'text/plain', 'a.txt',"
+        " now() - interval '1 day' FROM generate_series(1, $1) AS n",
+        count,
+    )
+
+
 async def test_pruning_goes_in_bounded_batches(dsn: str, tmp_path: Path) -> None:
     async with opened_engine(dsn, tmp_path) as engine:
-        await run_sql(
-            engine,
-            "INSERT INTO jobs (id, state, queue, kind, tenant_id, created_by, priority, payload, expires_at)"
-            " SELECT gen_random_uuid(), 'expired', 'default', 'jobs.noop', 'acme', 'ann', 0, '{}',"
-            " now() - interval '1 year' FROM generate_series(1, 250)",
-        )
-        assert [await engine.expiry.prune(30, 90, 100) for _ in range(4)] == [100, 100, 50, 0]
+        await add_forgotten(engine, 250)
+        assert [await engine.expiry.prune_events(30, 100) for _ in range(4)] == [100, 100, 50, 0]
+        assert [await engine.expiry.prune_jobs(90, 100) for _ in range(4)] == [100, 100, 50, 0]
+
+
+async def test_one_sweep_goes_on_until_nothing_is_due(dsn: str, tmp_path: Path) -> None:
+    async with opened_engine(dsn, tmp_path) as engine:
+        await add_forgotten(engine, 12_000)
+        await add_strays(engine, 1_200)
+        due = {item.chore: item.due for item in await engine.expiry.backlog(90, 60, 20_000)}
+        assert due == {"expiry": 0, "strays": 1_200, "pruning": 12_000}
+        await sweeper(engine).sweep()
+        assert [item.due for item in await engine.expiry.backlog(90, 60, 20_000)] == [0, 0, 0]
+        for table in ("jobs", "job_events", "artifacts"):
+            assert await run_sql(engine, f"SELECT count(*) FROM {table}") == [(0,)]
+
+
+async def test_a_sweep_stops_when_its_share_of_the_time_is_used_up(dsn: str, tmp_path: Path) -> None:
+    """And has done some of everything by then."""
+    async with opened_engine(dsn, tmp_path) as engine:
+        await add_forgotten(engine, 3_000)
+        await add_strays(engine, 1_200)
+        await sweeper(engine, every_seconds=0.001).sweep()
+        due = {item.chore: item.due for item in await engine.expiry.backlog(90, 60, 20_000)}
+        assert due == {"expiry": 0, "strays": 700, "pruning": 2_000}
+
+
+async def test_storage_that_refuses_does_not_stop_the_pruning(dsn: str, tmp_path: Path) -> None:
+    async with opened_engine(dsn, tmp_path) as engine:
+        await add_forgotten(engine, 1)
+        await add_strays(engine, 50)
+        shutil.rmtree(tmp_path / "storage")
+        with pytest.raises(QuireError):
+            await sweeper(engine).sweep()
+        assert await run_sql(engine, "SELECT count(*) FROM jobs") == [(0,)]
+        assert await run_sql(engine, "SELECT count(*) FROM artifacts") == [(50,)]
+
+
+async def test_the_backlog_of_the_sweep_is_told_with_its_age(dsn: str, tmp_path: Path) -> None:
+    async with engine_at_work(dsn, tmp_path) as engine:
+        (job_id,) = await stored(engine)
+        await run_sql(engine, "UPDATE jobs SET expires_at = now() - interval '3 hours' WHERE id = $1", job_id)
+        await add_strays(engine, 30)
+        found = {item.chore: item for item in await engine.expiry.backlog(90, 60, 20)}
+        assert (found["expiry"].due, found["strays"].due, found["pruning"].due) == (1, 20, 0)
+        assert 3 * 3600 <= found["expiry"].oldest_seconds < 3 * 3600 + 600
 
 
 async def test_the_role_of_the_sweeper_has_one_holder(dsn: str, tmp_path: Path) -> None:

@@ -132,7 +132,9 @@ def _document_bytes(settings: Settings) -> int:
 async def _awake(parts: ApiParts) -> AsyncIterator[None]:
     """Listens for what ended (the watch has subscribed by now) and keeps the cluster's gauges fresh."""
     engine = parts.engine
-    gauges = GaugeRefresher(engine.board, engine.gate, engine.registry, engine.policies, gauge_depth)
+    gauges = GaugeRefresher(
+        engine.board, engine.gate, engine.registry, engine.expiry, engine.policies, gauge_depth
+    )
     await engine.broker.start()
     parts.watch.start()
     gauges.start()

@@ -19,6 +19,10 @@ from quire.entrypoints.engine import read_policies
 from quire.entrypoints.home import Home
 from quire.entrypoints.migrate import applied_revision, head_revision
 from quire.entrypoints.render import can_print, open_templates
+from quire.jobs.application.gauge_refresher import BACKLOG_MAX
+from quire.jobs.application.sweeper import STRAY_SECONDS
+from quire.jobs.domain.policies import RetentionPolicy
+from quire.jobs.infrastructure.postgres.expiry_store import PostgresExpiryStore
 from quire.jobs.infrastructure.postgres.worker_registry import PostgresWorkerRegistry
 from quire.kernel import QuireError
 from quire.render.infrastructure.chromium import ChromiumOptions, ChromiumPrinter
@@ -35,6 +39,9 @@ SKEW_WARN_SECONDS = 2.0
 SKEW_FAIL_SECONDS = 60.0
 DISK_WARN_BYTES = 5 << 30
 DISK_FAIL_BYTES = 512 << 20
+
+# So many sweeps in a row did not get to it.
+SWEEPS_MISSED = 3
 
 # paused_queues: what is not claimed, and since when; no locks.
 PAUSED_QUEUES = "SELECT name, paused_by, paused_at FROM queues WHERE paused_at IS NOT NULL ORDER BY name"
@@ -179,6 +186,7 @@ async def _check_database(settings: Settings) -> AsyncIterator[Finding]:
             if schema.status != "fail":
                 yield await check_workers(database)
                 yield await check_queues(connection)
+                yield await check_sweep(database, settings)
     finally:
         await database.close()
 
@@ -247,6 +255,32 @@ async def check_queues(connection: Connection) -> Finding:
         return Finding("queues", "ok", "none is paused or held")
     names = [f"{row['name']} (by {row['paused_by']} since {row['paused_at']:%F %R} UTC)" for row in rows]
     return Finding("queues", "warn", f"paused: {', '.join(names)}", "`quire queues resume NAME`")
+
+
+async def check_sweep(database: Database, settings: Settings) -> Finding:
+    """What is due is swept within an interval and the sweep's own time; what waits longer means it falls behind."""
+    found = await PostgresExpiryStore(database).backlog(_job_days(settings), STRAY_SECONDS, BACKLOG_MAX)
+    patience = SWEEPS_MISSED * settings.sweep_seconds
+    late = [item for item in found if item.due and item.oldest_seconds > patience]
+    if not late:
+        return Finding("sweep", "ok", f"{sum(item.due for item in found)} due, none for long")
+    said = [f"{item.chore} of {_many(item.due)} for {item.oldest_seconds / 3600:.1f} h" for item in late]
+    fix = (
+        "make sure that a worker runs, look for `sweep` and `sweep_failed` in its log, lower QUIRE_SWEEP_SEC"
+    )
+    return Finding("sweep", "warn", f"overdue: {', '.join(said)}", fix)
+
+
+def _many(count: int) -> str:
+    return f"{count} or more" if count >= BACKLOG_MAX else str(count)
+
+
+def _job_days(settings: Settings) -> float:
+    try:
+        return read_policies(settings).retention.job_days
+    except QuireError:
+        # Told above, of the file itself.
+        return RetentionPolicy().job_days
 
 
 def _with_home_storage(settings: Settings) -> Settings:

@@ -8,15 +8,19 @@ from collections.abc import Callable
 import structlog
 
 from quire.jobs.application import metrics
+from quire.jobs.application.sweeper import STRAY_SECONDS
 from quire.jobs.domain.breaker import BreakerState
 from quire.jobs.domain.job import QueueDepth
 from quire.jobs.domain.policies import Policies
+from quire.jobs.ports.v1.expiry_store import ExpiryStore
 from quire.jobs.ports.v1.integration_gate import IntegrationGate
 from quire.jobs.ports.v1.job_board import JobBoard
 from quire.jobs.ports.v1.worker_registry import WorkerRegistry
 from quire.kernel import QuireError
 
 EVERY_SECONDS = 5.0
+# Far more than a sweep that keeps up leaves; counting all of a flood would cost as much as sweeping it.
+BACKLOG_MAX = 10_000
 BREAKER_LEVELS = {BreakerState.CLOSED: 0.0, BreakerState.HALF_OPEN: 0.5, BreakerState.OPEN: 1.0}
 
 log = structlog.get_logger(__name__)
@@ -28,6 +32,7 @@ class GaugeRefresher:
         board: JobBoard,
         gate: IntegrationGate,
         registry: WorkerRegistry,
+        expiry: ExpiryStore,
         policies: Policies,
         on_depth: Callable[[QueueDepth], None] | None = None,
     ) -> None:
@@ -36,6 +41,8 @@ class GaugeRefresher:
         self._board = board
         self._gate = gate
         self._registry = registry
+        self._expiry = expiry
+        self._job_days = policies.retention.job_days
         self._queues = sorted(policies.queues.queues)
         self._task: asyncio.Task[None] | None = None
 
@@ -64,6 +71,9 @@ class GaugeRefresher:
         for status in await self._gate.status():
             metrics.BREAKER_OPEN.labels(status.name).set(BREAKER_LEVELS[status.breaker])
         metrics.WORKERS_LIVE.set(len(await self._registry.live()))
+        for backlog in await self._expiry.backlog(self._job_days, STRAY_SECONDS, BACKLOG_MAX):
+            metrics.SWEEP_BACKLOG.labels(backlog.chore).set(backlog.due)
+            metrics.SWEEP_OVERDUE.labels(backlog.chore).set(backlog.oldest_seconds)
 
     async def close(self) -> None:
         if self._task is not None:

@@ -77,3 +77,15 @@ BREAKER_OPEN = Gauge(
     "quire_breaker_open", "0 closed, 0.5 half open, 1 open", ["integration"], registry=REGISTRY
 )
 WORKERS_LIVE = Gauge("quire_workers_live", "Workers seen within the last second", registry=REGISTRY)
+SWEEP_BACKLOG = Gauge(
+    "quire_sweep_backlog",
+    "What is due for the sweep, counted up to 10,000: expiry, strays, pruning",
+    ["chore"],
+    registry=REGISTRY,
+)
+SWEEP_OVERDUE = Gauge(
+    "quire_sweep_overdue_seconds",
+    "For how long the oldest of it has been due",
+    ["chore"],
+    registry=REGISTRY,
+)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from quire.jobs.infrastructure.postgres.sql import load
+from quire.jobs.ports.v1.expiry_store import Backlog
 from quire.runtime.database import Database
 
 SQL = load("expiry.sql")
@@ -41,11 +42,22 @@ class PostgresExpiryStore:
         async with self._database.acquire() as connection:
             await connection.execute(ARTIFACTS["forget_artifacts"], keys)
 
-    async def prune(self, event_days: float, job_days: float, limit: int) -> int:
+    async def prune_events(self, event_days: float, limit: int) -> int:
         async with self._database.acquire() as connection:
-            events = await connection.execute(SQL["prune_events"], event_days, limit)
-            jobs = await connection.fetchval(SQL["prune_jobs"], job_days, limit)
+            status = await connection.execute(SQL["prune_events"], event_days, limit)
+        return int(status.split()[-1])
+
+    async def prune_jobs(self, job_days: float, limit: int) -> int:
+        async with self._database.acquire() as connection:
+            return int(await connection.fetchval(SQL["prune_jobs"], job_days, limit))
+
+    async def tidy(self) -> None:
+        async with self._database.acquire() as connection:
             await connection.execute(SQL["prune_outcomes"])
             await connection.execute(SQL["mend_lines"])
             await connection.execute(WORKERS["forget_workers"])
-        return int(events.split()[-1]) + int(jobs)
+
+    async def backlog(self, job_days: float, stray_seconds: float, limit: int) -> Sequence[Backlog]:
+        async with self._database.acquire() as connection:
+            rows = await connection.fetch(SQL["sweep_backlog"], limit, job_days, stray_seconds)
+        return [Backlog(*row) for row in rows]

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    chore: str
+    due: int
+    oldest_seconds: float
+    """For how long the oldest of them has been due."""
 
 
 class ExpiryStore(Protocol):
@@ -22,6 +31,18 @@ class ExpiryStore(Protocol):
 
     async def forget_artifacts(self, keys: Sequence[str]) -> None: ...
 
-    async def prune(self, event_days: float, job_days: float, limit: int) -> int:
-        """SHALL delete at most about `limit` rows a table and say how many went."""
+    async def prune_events(self, event_days: float, limit: int) -> int:
+        """SHALL delete at most `limit` old lines of expired jobs' timelines and say how many went."""
+        ...
+
+    async def prune_jobs(self, job_days: float, limit: int) -> int:
+        """SHALL delete at most `limit` jobs that expired so long ago, with all that hangs on them."""
+        ...
+
+    async def tidy(self) -> None:
+        """SHALL drop what is small and needs no pages: outcomes no breaker looks at, workers long gone."""
+        ...
+
+    async def backlog(self, job_days: float, stray_seconds: float, limit: int) -> Sequence[Backlog]:
+        """What is due and not yet swept, one entry a chore; SHALL count no further than `limit`."""
         ...

@@ -61,3 +61,22 @@ WITH idle AS (
 )
 DELETE FROM job_lanes l WHERE NOT EXISTS (
     SELECT 1 FROM jobs j WHERE j.id = l.job_id AND j.state IN ('queued','waiting'))
+
+-- name: sweep_backlog
+-- Purpose: what is due and not yet swept, each counted up to $1, with the age of the oldest. $2 days that a job is kept
+--   after it expired, $3 seconds that a stray is left alone. Locks: none.
+SELECT 'expiry' AS chore, count(*)::int AS due, coalesce(extract(epoch FROM now() - min(due_at)), 0)::float8 AS oldest_seconds
+FROM (SELECT expires_at AS due_at FROM jobs
+      WHERE NOT gone AND expires_at <= now() AND state IN ('succeeded','failed','cancelled')
+      ORDER BY expires_at LIMIT $1) e
+UNION ALL
+SELECT 'strays', count(*)::int, coalesce(extract(epoch FROM now() - min(due_at)), 0)::float8
+FROM (SELECT a.created_at + make_interval(secs => $3) AS due_at FROM artifacts a
+      WHERE a.state = 'pending' AND a.created_at < now() - make_interval(secs => $3)
+        AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = a.job_id AND j.state = 'running' AND j.fence = a.fence)
+      ORDER BY a.created_at LIMIT $1) s
+UNION ALL
+SELECT 'pruning', count(*)::int, coalesce(extract(epoch FROM now() - min(due_at)), 0)::float8
+FROM (SELECT expires_at + make_interval(secs => $2 * 86400) AS due_at FROM jobs
+      WHERE gone AND expires_at < now() - make_interval(secs => $2 * 86400)
+      ORDER BY expires_at LIMIT $1) p
