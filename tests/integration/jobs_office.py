@@ -26,11 +26,13 @@ class Office:
     admin_token: str
     stack: contextlib.AsyncExitStack
 
-    async def caller(self, user: str, role: Role = "user", tenant: str = "default") -> httpx.AsyncClient:
+    async def caller(
+        self, user: str, role: Role = "user", tenant: str = "default", *scopes: str
+    ) -> httpx.AsyncClient:
         """A client with a token of its own; the tenant is made when it is new."""
         with contextlib.suppress(Exception):
             await TenantStore(self.database).create(tenant, tenant)
-        grant = TokenGrant(tenant, user, "test", role, frozenset(), None)
+        grant = TokenGrant(tenant, user, "test", role, frozenset(scopes), None)
         _, parts = await TokenStore(self.database).create(grant, created_by="test")
         return await self.stack.enter_async_context(client_of(self.url, parts.text))
 

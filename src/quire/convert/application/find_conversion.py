@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from quire.convert.domain.conversion import KIND
-from quire.jobs import JobBoard, JobDetail, JobNotFoundError, Sight
+from quire.jobs import JobBoard, JobDetail, JobNotFoundError, Sight, may_have_bytes
 from quire.kernel import ForbiddenError
 from quire.runtime.auth import PLATFORM_SCOPE, Principal
 
@@ -19,12 +19,6 @@ async def find_conversion(board: JobBoard, caller: Principal, job_id: str) -> Jo
         detail = None
     if detail is None or detail.job.kind != KIND:
         raise JobNotFoundError(f"no conversion {job_id[:60]}")
-    if not await _may_have(board, caller, detail):
+    if not await may_have_bytes(board, caller, detail.job):
         raise ForbiddenError("this conversion belongs to another user", code="CONVERSION_NOT_YOURS")
     return detail
-
-
-async def _may_have(board: JobBoard, caller: Principal, detail: JobDetail) -> bool:
-    if caller.has_role("admin") or detail.job.created_by == caller.id:
-        return True
-    return await board.get(detail.job.id, Sight(detail.job.tenant_id, caller.id)) is not None

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from quire.jobs.domain.failure_advice import NO_ADVICE, FailureAdvice
 from quire.kernel import (
     ConflictError,
+    ForbiddenError,
     InvalidInputError,
     NotFoundError,
     QuireError,
@@ -67,6 +68,13 @@ class NewerJobExistsError(ConflictError):
 class ArtifactNotFoundError(NotFoundError):
     code = "ARTIFACT_NOT_FOUND"
     title = "The job has no artifact"
+
+
+class ArtifactNotYoursError(ForbiddenError):
+    """The caller sees the job, and may not have the bytes it made."""
+
+    code = "ARTIFACT_NOT_YOURS"
+    title = "The artifact belongs to another user"
 
 
 class DependencyUnusableError(ConflictError):

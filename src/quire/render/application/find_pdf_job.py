@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from quire.jobs import JobBoard, JobDetail, JobNotFoundError, Sight
+from quire.jobs import JobBoard, JobDetail, JobNotFoundError, Sight, may_have_bytes
 from quire.kernel import ForbiddenError
 from quire.render.application.create_pdf_job import KIND
 from quire.runtime.auth import PLATFORM_SCOPE, Principal
@@ -21,12 +21,6 @@ async def find_pdf_job(
         detail = None
     if detail is None or detail.job.kind != KIND:
         raise JobNotFoundError(f"no document job {job_id[:60]}")
-    if not await _may_have(board, caller, detail):
+    if not await may_have_bytes(board, caller, detail.job):
         raise ForbiddenError("this document belongs to another user", code="DOCUMENT_NOT_YOURS")
     return detail
-
-
-async def _may_have(board: JobBoard, caller: Principal, detail: JobDetail) -> bool:
-    if caller.has_role("admin") or detail.job.created_by == caller.id:
-        return True
-    return await board.get(detail.job.id, Sight(detail.job.tenant_id, caller.id)) is not None

@@ -31,7 +31,7 @@ from quire.jobs import (
     JobFilter,
     JobState,
     cancel_job,
-    list_jobs,
+    list_openable_jobs,
 )
 from quire.kernel import ConflictError, GoneError
 from quire.runtime.http import CurrentPrincipal, Page, PageCursor, PageLimit, StrictRoute
@@ -105,7 +105,7 @@ def _add_following(router: APIRouter, desk: ConversionDesk) -> None:
         limit: PageLimit = 50,
         cursor: PageCursor = None,
     ) -> Page[ConversionView]:
-        """Newest first."""
+        """Newest first: the conversions that the caller may open."""
         wanted = JobFilter(
             None,
             states=tuple(state),
@@ -114,7 +114,7 @@ def _add_following(router: APIRouter, desk: ConversionDesk) -> None:
             limit=limit,
             with_payload=True,
         )
-        jobs = await list_jobs(desk.board, caller, wanted)
+        jobs = await list_openable_jobs(desk.board, caller, wanted)
         views = [conversion_view(JobDetail(job, [])) for job in jobs]
         return Page(items=views, next_cursor=next_cursor(jobs, limit))
 

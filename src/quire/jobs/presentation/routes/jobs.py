@@ -11,6 +11,7 @@ from quire.jobs.application.cancel_job import cancel_job
 from quire.jobs.application.list_jobs import list_jobs
 from quire.jobs.application.retry_job import retry_job
 from quire.jobs.application.show_job import show_job
+from quire.jobs.application.sign_artifact import sign_artifact
 from quire.jobs.application.submit_jobs import submit_jobs
 from quire.jobs.domain.job import JobDetail, JobFilter
 from quire.jobs.domain.state import JobState
@@ -30,12 +31,9 @@ from quire.jobs.presentation.schemas.submission import (
     ReceiptView,
     receipt_view,
 )
+from quire.runtime.auth import Principal
 from quire.runtime.http import CurrentPrincipal, Page, PageCursor, PageLimit, StrictRoute
 from quire.runtime.http.position import TenantFilter, before_id, next_cursor
-from quire.runtime.settings import SettingsError
-from quire.runtime.storage import PresignedUrl
-
-DOWNLOAD_SECONDS = 900
 
 Wait = Annotated[float, Query(ge=0, le=30, description="Seconds to wait for the job to end.")]
 Name = Annotated[str | None, Query(min_length=1, max_length=100)]
@@ -84,7 +82,7 @@ def job_routes(desk: JobDesk) -> APIRouter:
     async def show(caller: CurrentPrincipal, job_id: UUID, wait: Wait = 0) -> JobDetailView:
         """With `wait` the answer comes as soon as the job has ended."""
         detail = await show_job(desk.board, desk.watch, caller, job_id, wait_seconds=wait)
-        return await _detail_view(desk, detail)
+        return await _detail_view(desk, caller, detail)
 
     @router.post("/jobs/{job_id:uuid}/cancel", name="cancel_job")
     async def cancel(caller: CurrentPrincipal, job_id: UUID) -> CancelView:
@@ -101,24 +99,8 @@ def job_routes(desk: JobDesk) -> APIRouter:
     return router
 
 
-async def _detail_view(desk: JobDesk, detail: JobDetail) -> JobDetailView:
+async def _detail_view(desk: JobDesk, caller: Principal, detail: JobDetail) -> JobDetailView:
     failed = detail.job.state is JobState.FAILED
     problem_id = await desk.problems.open_of_job(detail.job.id) if failed else None
-    return job_detail_view(detail, problem_id, await _signed_url(desk, detail))
-
-
-async def _signed_url(desk: JobDesk, detail: JobDetail) -> PresignedUrl | None:
-    """It ends with the artifact, if that comes sooner."""
-    artifact = detail.artifact
-    if artifact is None:
-        return None
-    left = DOWNLOAD_SECONDS if artifact.seconds_left is None else int(artifact.seconds_left)
-    if left < 1:
-        return None
-    try:
-        return await desk.storage.presign_get(
-            artifact.key, ttl_seconds=min(left, DOWNLOAD_SECONDS), filename=artifact.filename
-        )
-    except SettingsError:
-        # No QUIRE_SECRET_KEY, no signatures; the artifact's path works all the same.
-        return None
+    signed = await sign_artifact(desk.board, desk.storage, caller, detail)
+    return job_detail_view(detail, problem_id, signed)

@@ -65,8 +65,10 @@ class ArtifactView(BaseModel):
     content_type: str
     size_bytes: int
     sha256: str
-    path: str = Field(description="Where the API serves it, with a token.")
-    download_url: str | None = Field(description="Serves it without a token until download_url_expires_at.")
+    path: str = Field(description="Where the API serves it, with the token of who may have it.")
+    download_url: str | None = Field(
+        description="Serves it without a token until download_url_expires_at. Null for who may not have the bytes."
+    )
     download_url_expires_at: datetime | None
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from quire.jobs import JobDetail, JobFilter, JobState, cancel_job, list_jobs
+from quire.jobs import JobDetail, JobFilter, JobState, cancel_job, list_openable_jobs
 from quire.render.application.create_pdf_job import KIND
 from quire.render.presentation.routes.desk import PdfDesk
 from quire.render.presentation.schemas.pdf import PdfJobView, PdfReceipt, Wait, pdf_job_view
@@ -22,9 +22,9 @@ def add_following(router: APIRouter, desk: PdfDesk) -> None:
         limit: PageLimit = 50,
         cursor: PageCursor = None,
     ) -> Page[PdfJobView]:
-        """Newest first."""
+        """Newest first: the documents that the caller may open."""
         wanted = JobFilter(None, states=tuple(state), kind=KIND, before_id=before_id(cursor), limit=limit)
-        jobs = await list_jobs(desk.board, caller, wanted)
+        jobs = await list_openable_jobs(desk.board, caller, wanted)
         views = [pdf_job_view(JobDetail(job, [])) for job in jobs]
         return Page(items=views, next_cursor=next_cursor(jobs, limit))
 
