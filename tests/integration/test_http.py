@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -147,6 +149,25 @@ async def test_malformed_json_is_a_typed_refusal(admin: httpx.AsyncClient, body:
         assert answer.json()["error_code"] in {"JSON_INVALID", "JSON_TOO_DEEP"}
         return
     assert_problem(answer, 422, code)
+
+
+async def test_key_given_twice_is_refused_by_every_route_that_reads_a_body(
+    admin: httpx.AsyncClient,
+) -> None:
+    contract = (await admin.get("/openapi.json")).json()
+    routes = [
+        (method.upper(), re.sub(r"\{[^}]*\}", str(uuid4()), path))
+        for path, item in contract["paths"].items()
+        for method, operation in item.items()
+        if "application/json" in operation.get("requestBody", {}).get("content", {})
+    ]
+    assert {path for _, path in routes} >= {"/jobs", "/jobs/batch", "/pdf/jobs", "/convert/jobs", "/tokens"}
+    for method, path in routes:
+        answer = await admin.request(
+            method, path, content=b'{"a": 1, "a": 2}', headers={"Content-Type": "application/json"}
+        )
+        body = assert_problem(answer, 400, "JSON_DUPLICATE_KEY")
+        assert "'a'" in str(body["detail"])
 
 
 async def test_nul_in_a_url_is_a_typed_refusal(admin: httpx.AsyncClient) -> None:

@@ -57,6 +57,10 @@ async def test_payload_comes_from_the_line_a_file_or_standard_input(
     [
         (["jobs.echo", "not json"], "JSON_INVALID: "),
         (["jobs.echo", "[1]"], "JSON_INVALID: "),
+        (
+            ["jobs.echo", '{"a": {"b": 1, "b": 2}}'],
+            "JSON_DUPLICATE_KEY: payload: the key 'b' is given twice in one object\n",
+        ),
         (["jobs.echo", "@gone.json"], "LOCAL_FILE_UNUSABLE: gone.json: there is no such file or directory\n"),
         (["no.such"], "UNKNOWN_KIND: "),
         (["jobs.sleep"], "PAYLOAD_UNDECODABLE: "),

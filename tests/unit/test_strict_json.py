@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quire.kernel import InvalidInputError
+from quire.kernel import InvalidInputError, MalformedRequestError
 from quire.runtime.http.strict_json import DEEPEST, parse_json
 
 VALUES = st.recursive(
@@ -34,7 +34,7 @@ def outcome(body: bytes) -> object:
     """The value, or the code of its refusal."""
     try:
         value = parse_json(body)
-    except InvalidInputError as error:
+    except (InvalidInputError, MalformedRequestError) as error:
         return error.code
     json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     return value
@@ -65,6 +65,25 @@ def test_unstorable_text_is_found_in_keys_and_depths(body: bytes) -> None:
 
 def test_escaped_pairs_and_escaped_backslashes_are_text_like_any_other() -> None:
     assert parse_json(b'["\\ud83d\\ude00", "\\\\u0000"]') == ["😀", "\\u0000"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"a": 1, "a": 1}',
+        b'{"payload": {"deep": [{"a": 1, "b": 2, "a": 3}]}}',
+        b'{"a": 1, "\\u0061": 2}',
+        b'[{"": 0, "": 0}]',
+    ],
+)
+def test_a_key_given_twice_is_refused_at_every_level(body: bytes) -> None:
+    with pytest.raises(MalformedRequestError) as caught:
+        parse_json(body)
+    assert caught.value.code == "JSON_DUPLICATE_KEY"
+
+
+def test_equal_keys_of_different_objects_are_fine() -> None:
+    assert parse_json(b'{"a": {"a": [{"a": 1}, {"a": 2}]}}') == {"a": {"a": [{"a": 1}, {"a": 2}]}}
 
 
 def test_a_number_of_ten_thousand_digits_is_refused() -> None:

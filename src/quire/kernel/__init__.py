@@ -19,10 +19,12 @@ from quire.kernel.errors import (
     UnsupportedMediaError,
 )
 from quire.kernel.ids import is_uuid, new_uuid7
+from quire.kernel.unique_keys import DuplicateKeyError, unique_keys
 
 __all__ = [
     "Clock",
     "ConflictError",
+    "DuplicateKeyError",
     "ForbiddenError",
     "GoneError",
     "InvalidInputError",
@@ -41,4 +43,5 @@ __all__ = [
     "new_uuid7",
     "sha256_of",
     "there_is",
+    "unique_keys",
 ]

@@ -95,6 +95,8 @@ def test_pack_with_a_missing_file_is_refused_by_its_name(tmp_path: Path, file: s
     "changes",
     [
         {"schema_json": "{"},
+        {"schema_json": '{"type": "object", "type": "object"}'},
+        {"sample_json": '{"a": 1, "a": 2}'},
         {"schema_json": '{"type": "nonsense"}'},
         {"sample_json": "no"},
         {"manifest_yaml": "title: [\n"},

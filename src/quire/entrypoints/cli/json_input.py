@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from quire.entrypoints.cli.whole_file import LocalFileError, in_words
-from quire.kernel import InvalidInputError
+from quire.kernel import DuplicateKeyError, InvalidInputError, unique_keys
 
 
 def read_object(text: str) -> dict[str, Any]:
@@ -37,7 +37,9 @@ def _file_text(path: Path) -> str:
 
 def _object(text: str, place: str) -> dict[str, Any]:
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=unique_keys)
+    except DuplicateKeyError as error:
+        raise DuplicateKeyError(f"{place}: {error.detail}") from None
     except ValueError as error:
         raise InvalidInputError(f"{place}: {error}", code="JSON_INVALID") from None
     if not isinstance(value, dict):

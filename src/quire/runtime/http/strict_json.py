@@ -1,4 +1,4 @@
-"""JSON bodies, strictly: UTF-8, finite numbers, bounded depth, and only text that Postgres can store.
+"""JSON bodies, strictly: UTF-8, each key once, finite numbers, bounded depth, and only text that Postgres can store.
 
 Refused here with a typed error is what would otherwise fail deep inside: in a serializer or in SQL.
 """
@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import Scope
 
-from quire.kernel import InvalidInputError
+from quire.kernel import InvalidInputError, unique_keys
 
 DEEPEST = 64
 
@@ -118,4 +118,6 @@ def _finite(text: str) -> float:
     return value
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite)
+_DECODER = json.JSONDecoder(
+    parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=unique_keys
+)

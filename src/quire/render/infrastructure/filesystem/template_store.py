@@ -14,7 +14,7 @@ import jsonschema
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from quire.kernel import there_is
+from quire.kernel import DuplicateKeyError, there_is, unique_keys
 from quire.render.domain.errors import TemplateError
 from quire.render.domain.render_options import PAPERS
 from quire.render.domain.template_pack import NAME, VERSION, Manifest, TemplatePack, version_key
@@ -82,7 +82,7 @@ def _read_pack(folder: Path, name: str, version: str) -> TemplatePack:
     try:
         files = _read_files(folder)
         manifest = ManifestFile.model_validate(yaml.safe_load(files["manifest.yaml"]))
-        schema = json.loads(files["schema.json"])
+        schema = json.loads(files["schema.json"], object_pairs_hook=unique_keys)
         jsonschema.Draft202012Validator.check_schema(schema)
         if manifest.paper not in PAPERS:
             raise TemplateError(f"template {name}: unknown paper {manifest.paper}")
@@ -92,13 +92,13 @@ def _read_pack(folder: Path, name: str, version: str) -> TemplatePack:
             manifest=Manifest(**manifest.model_dump()),
             source=files["template.html"].decode(),
             schema=schema,
-            sample=json.loads(files["sample.json"]),
+            sample=json.loads(files["sample.json"], object_pairs_hook=unique_keys),
             assets=_assets(files),
             content_hash=_hash(files),
         )
     except KeyError as error:
         raise TemplateError(f"template {name}/{version}: {error.args[0]} is missing") from None
-    except (ValidationError, ValueError, yaml.YAMLError, jsonschema.SchemaError) as error:
+    except (ValidationError, DuplicateKeyError, ValueError, yaml.YAMLError, jsonschema.SchemaError) as error:
         raise TemplateError(
             f"template {name}/{version}: {type(error).__name__}: {str(error)[:300]}"
         ) from None
