@@ -16,11 +16,14 @@ from fastapi import FastAPI
 from quire.entrypoints.api import open_api
 from quire.kernel import QuireError
 from quire.runtime.garbage import settle_garbage
+from quire.runtime.http.problem_json import LONGEST_RETRY_AFTER_SECONDS
 from quire.runtime.settings import Settings, load_settings
 from quire.runtime.telemetry import configure_telemetry
 
 # Less than a supervisor's patience: a long poll that is cut here still ends with a closed pool.
 DRAIN_SECONDS = 10
+# A connection that closes at the moment a `Retry-After` brings its client back is reset under the client's request.
+KEEP_ALIVE_SECONDS = LONGEST_RETRY_AFTER_SECONDS + 15
 
 log = structlog.get_logger(__name__)
 
@@ -81,6 +84,7 @@ def server_config(app: FastAPI) -> uvicorn.Config:
         # Nothing here asks where a caller is or by which scheme it came.
         proxy_headers=False,
         timeout_graceful_shutdown=DRAIN_SECONDS,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
     )
 
 

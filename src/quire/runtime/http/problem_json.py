@@ -6,6 +6,7 @@ No stack trace, path or secret reaches a client: what is not a refusal on purpos
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 
 from starlette.responses import Response
@@ -46,6 +47,8 @@ STATUS_BY_FAMILY: tuple[tuple[type[QuireError], int], ...] = (
 )
 
 DEFAULT_RETRY_AFTER_SECONDS = {429: 1, 503: 5}
+# No answer sends a client away for longer. Idle connections are kept beyond it, so that it comes back on its own.
+LONGEST_RETRY_AFTER_SECONDS = 60
 
 
 def status_of(error: QuireError) -> int:
@@ -102,5 +105,11 @@ def _headers(status: int, error: QuireError) -> dict[str, str]:
         return {"WWW-Authenticate": f'Bearer realm="quire"{reason}'}
     if status in DEFAULT_RETRY_AFTER_SECONDS:
         seconds = error.extra.get("retry_after_seconds", DEFAULT_RETRY_AFTER_SECONDS[status])
-        return {"Retry-After": str(seconds)}
+        return {"Retry-After": str(min(_whole(seconds), LONGEST_RETRY_AFTER_SECONDS))}
     return {}
+
+
+def _whole(seconds: object) -> int:
+    """Rounded up: a client that comes a moment too early is refused again."""
+    assert isinstance(seconds, int | float)
+    return math.ceil(seconds)
