@@ -23,13 +23,14 @@ from quire.kernel import ConflictError, QuireError, UnauthenticatedError
 from quire.runtime.auth import Principal, TokenGrant, TokenStore, ensure_admin_token
 from quire.runtime.database import Database
 from quire.runtime.http import CurrentPrincipal, StrictRoute, build_http_app
+from quire.runtime.http.principal import ANYBODY, declared
 from quire.runtime.settings import load_settings
 from quire.runtime.telemetry import current_trace_id
 
 OPEN_ROUTES = {
     ("GET", "/livez"),
     ("GET", "/readyz"),
-    # Checks its own token: an operator's or QUIRE_METRICS_TOKEN.
+    # Checks its own token: a platform operator's or QUIRE_METRICS_TOKEN.
     ("GET", "/metrics"),
     ("GET", "/openapi.json"),
     # The signature in the URL is the right.
@@ -95,12 +96,12 @@ async def test_route_that_does_not_exist_is_no_news_for_a_stranger(stranger: htt
 
 
 async def test_router_with_a_lax_body_is_refused_at_assembly() -> None:
-    router = APIRouter()
+    router = APIRouter(dependencies=[declared(ANYBODY)])
 
     @router.post("/lax")
     async def lax(body: dict[str, int]) -> None: ...
 
-    with pytest.raises(TypeError, match="/lax"):
+    with pytest.raises(TypeError, match=r"/lax: make its router with APIRouter\(route_class=StrictRoute\)"):
         build_http_app(load_settings(), authenticator=Door(), routers=[router])
 
 
@@ -189,7 +190,7 @@ class Echo(BaseModel):
 
 
 def faulty_routes() -> APIRouter:
-    router = APIRouter(route_class=StrictRoute)
+    router = APIRouter(route_class=StrictRoute, dependencies=[declared(ANYBODY)])
 
     @router.get("/crash")
     async def crash() -> None:
@@ -329,16 +330,24 @@ async def test_metrics_know_templates_and_no_paths(
     assert "invented" not in text
 
 
-async def test_metrics_need_an_operator_or_their_own_token(
+async def test_metrics_need_an_operator_of_the_platform_or_their_own_token(
     admin: httpx.AsyncClient, stranger: httpx.AsyncClient, database: Database
 ) -> None:
     assert_problem(await stranger.get("/metrics"), 401, "UNAUTHENTICATED")
     scrape = await stranger.get("/metrics", headers={"Authorization": "Bearer scrape me"})
     assert scrape.status_code == 200
-    grant = TokenGrant(tenant_id="default", user="u", name="n")
-    _, user = await TokenStore(database).create(grant, created_by="test")
-    refused = await stranger.get("/metrics", headers={"Authorization": f"Bearer {user.text}"})
-    assert_problem(refused, 403, "ROLE_REQUIRED")
+    assert (await admin.get("/metrics")).status_code == 200
+    for role, scopes, status, code in (
+        ("user", (), 403, "ROLE_REQUIRED"),
+        ("admin", (), 403, "SCOPE_REQUIRED"),
+        ("operator", ("platform",), 200, ""),
+    ):
+        grant = TokenGrant("default", "u", "n", role, frozenset(scopes))  # type: ignore[arg-type]
+        _, made = await TokenStore(database).create(grant, created_by="test")
+        answer = await stranger.get("/metrics", headers={"Authorization": f"Bearer {made.text}"})
+        assert answer.status_code == status
+        if code:
+            assert_problem(answer, 403, code)
 
 
 async def test_ready_follows_the_schema(stranger: httpx.AsyncClient, database: Database) -> None:

@@ -507,9 +507,12 @@ async def test_paused_queue_holds_its_jobs_until_it_is_resumed(office: Office) -
     refused(await office.admin.post("/queues/nowhere/pause"), 404, "QUEUE_NOT_FOUND")
 
 
-async def test_workers_and_integrations_are_visible_to_operators_alone(office: Office) -> None:
+async def test_workers_and_integrations_are_visible_to_operators_of_the_platform_alone(
+    office: Office,
+) -> None:
     await office.start_worker(WORKER_QUEUES="default,medium", WORKER_CONCURRENCY=3)
-    operator, ann = await office.caller("olga", "operator"), await office.caller("ann")
+    operator = await office.caller("olga", "operator", "default", "platform")
+    tenants_own, ann = await office.caller("otto", "operator"), await office.caller("ann")
 
     async def one_worker() -> bool:
         return len((await operator.get("/workers")).json()["items"]) == 1
@@ -527,6 +530,7 @@ async def test_workers_and_integrations_are_visible_to_operators_alone(office: O
         ("POST", "/queues/default/resume"),
     ):
         refused(await ann.request(method, path), 403, "ROLE_REQUIRED")
+        refused(await tenants_own.request(method, path), 403, "SCOPE_REQUIRED")
 
 
 async def test_gauges_tell_of_queues_breakers_and_workers(office: Office) -> None:

@@ -46,6 +46,12 @@ def admin(press: Press) -> httpx.Client:
 
 
 @pytest.fixture(scope="module")
+def platform(press: Press) -> httpx.Client:
+    """An operator of the whole installation."""
+    return press.caller("pat", "operator", scopes=frozenset({"platform"}))
+
+
+@pytest.fixture(scope="module")
 def raw(press: Press) -> httpx.Client:
     return press.caller("rae", scopes=frozenset({"raw_html"}))
 
@@ -57,13 +63,13 @@ def invoice(ann: httpx.Client) -> dict[str, Any]:
 
 
 @contextmanager
-def held_queue(admin: httpx.Client) -> Iterator[None]:
+def held_queue(platform: httpx.Client) -> Iterator[None]:
     """Documents stay queued meanwhile."""
-    assert admin.post("/queues/render_pdf/pause").is_success
+    assert platform.post("/queues/render_pdf/pause").is_success
     try:
         yield
     finally:
-        assert admin.post("/queues/render_pdf/resume").is_success
+        assert platform.post("/queues/render_pdf/resume").is_success
 
 
 def page_size(pdf: bytes) -> str:
@@ -120,9 +126,9 @@ def test_download_is_named_by_its_hash_and_comes_whole_or_in_part(
 
 
 def test_unfinished_document_is_not_there_yet_and_a_deleted_one_never_will_be(
-    ann: httpx.Client, admin: httpx.Client
+    ann: httpx.Client, platform: httpx.Client
 ) -> None:
-    with held_queue(admin):
+    with held_queue(platform):
         job_id = submit(ann, document("held"))
         waiting = ann.get(f"/pdf/jobs/{job_id}/download")
         assert (waiting.status_code, waiting.json()["status"]) == (202, "queued")
@@ -133,7 +139,9 @@ def test_unfinished_document_is_not_there_yet_and_a_deleted_one_never_will_be(
     assert ann.get(f"/pdf/jobs/{job_id}").json()["download_url"] is None
 
 
-def test_document_comes_in_the_answer_to_who_asks_for_a_pdf(ann: httpx.Client, admin: httpx.Client) -> None:
+def test_document_comes_in_the_answer_to_who_asks_for_a_pdf(
+    ann: httpx.Client, platform: httpx.Client
+) -> None:
     as_pdf = {"Accept": "text/html;q=0.1, application/pdf"}
     first = ann.post("/pdf/jobs", json=document("in one call"), headers=as_pdf)
     assert (first.status_code, first.headers["Content-Type"]) == (200, "application/pdf")
@@ -141,7 +149,7 @@ def test_document_comes_in_the_answer_to_who_asks_for_a_pdf(ann: httpx.Client, a
     assert hashlib.sha256(first.content).hexdigest() == job["sha256"]
     again = ann.post("/pdf/jobs", json=document("in one call"), headers=as_pdf)
     assert (again.content, again.headers["Location"]) == (first.content, first.headers["Location"])
-    with held_queue(admin):
+    with held_queue(platform):
         late = ann.post("/pdf/jobs", json=document("late"), headers=as_pdf, params={"wait": 0})
         assert (late.status_code, late.json()["status"]) == (202, "queued")
         assert ann.delete(late.headers["Location"]).json()["status"] == "cancelled"
@@ -211,9 +219,9 @@ def test_expired_document_is_gone_but_its_bytes_are_still_known(press: Press, an
 
 
 def test_fifty_identical_requests_at_once_make_one_job_and_one_artifact(
-    press: Press, ann: httpx.Client, admin: httpx.Client
+    press: Press, ann: httpx.Client, platform: httpx.Client
 ) -> None:
-    with held_queue(admin), ThreadPoolExecutor(50) as crowd:
+    with held_queue(platform), ThreadPoolExecutor(50) as crowd:
         answers = list(crowd.map(lambda _: ann.post("/pdf/jobs", json=document("crowd")), range(50)))
     assert sorted(answer.status_code for answer in answers) == [200] * 49 + [202]
     (job_id,) = {answer.json()["job_id"] for answer in answers}
@@ -224,10 +232,12 @@ def test_fifty_identical_requests_at_once_make_one_job_and_one_artifact(
 # --- lists, templates, previews, verification
 
 
-def test_list_holds_ones_own_documents_newest_first_in_pages(press: Press, admin: httpx.Client) -> None:
+def test_list_holds_ones_own_documents_newest_first_in_pages(
+    press: Press, admin: httpx.Client, platform: httpx.Client
+) -> None:
     bea = press.caller("bea")
     assert bea.get("/pdf/jobs").json() == {"items": [], "next_cursor": None}
-    with held_queue(admin):
+    with held_queue(platform):
         ids = [submit(bea, document(f"list {n}")) for n in range(3)]
         bea.delete(f"/pdf/jobs/{ids[0]}")
         first = bea.get("/pdf/jobs", params={"limit": 2}).json()
@@ -412,9 +422,9 @@ def scraped(text: str, name: str) -> float:
     return float(found[1]) if found else 0.0
 
 
-def test_metrics_move_with_every_document(press: Press, ann: httpx.Client, admin: httpx.Client) -> None:
+def test_metrics_move_with_every_document(press: Press, ann: httpx.Client, platform: httpx.Client) -> None:
     def figures() -> dict[str, float]:
-        api = admin.get("/metrics").text
+        api = platform.get("/metrics").text
         worker = httpx.get(f"{press.worker_url}/metrics", trust_env=False).text
         names = {f"jobs {state}": f'ptf_admin_pdf_jobs_total{{status="{state}"}}' for state in STATES}
         counts = {name: scraped(worker, sought) for name, sought in names.items()}
@@ -436,11 +446,11 @@ def test_metrics_move_with_every_document(press: Press, ann: httpx.Client, admin
     by_state = {"jobs queued": 0, "jobs running": 2, "jobs succeeded": 1, "jobs failed": 1, "jobs expired": 1}
     others = {"accepted": 2, "total": 2, "executor": 1, "duration": 1, "refusals": 1}
     assert moved == by_state | others
-    with held_queue(admin):
+    with held_queue(platform):
         job_id = submit(ann, document("depth"))
-        until(lambda: scraped(admin.get("/metrics").text, "ptf_admin_pdf_queue_depth") == 1.0)
+        until(lambda: scraped(platform.get("/metrics").text, "ptf_admin_pdf_queue_depth") == 1.0)
     ended(ann, job_id)
-    until(lambda: scraped(admin.get("/metrics").text, "ptf_admin_pdf_queue_depth") == 0.0)
+    until(lambda: scraped(platform.get("/metrics").text, "ptf_admin_pdf_queue_depth") == 0.0)
 
 
 async def test_success_and_failure_are_told_to_who_subscribed(ann: httpx.Client, admin: httpx.Client) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from quire.kernel import ForbiddenError
-from quire.runtime.auth import ROLES, Principal, Role, require_role, require_scope
+from quire.runtime.auth import ROLES, Principal, Requirement, Role, requirement_of, requires
 
 
 def principal(role: Role = "user", scopes: frozenset[str] = frozenset()) -> Principal:
@@ -19,12 +19,37 @@ def test_each_role_may_do_what_the_lesser_ones_may() -> None:
 
 def test_missing_role_or_scope_is_forbidden() -> None:
     with pytest.raises(ForbiddenError) as role:
-        require_role(principal("operator"), "admin")
+        Requirement("admin").check(principal("operator"))
     with pytest.raises(ForbiddenError) as scope:
-        require_scope(principal("admin"), "platform")
+        Requirement("operator", "platform").check(principal("admin"))
     assert (role.value.code, scope.value.code) == ("ROLE_REQUIRED", "SCOPE_REQUIRED")
-    require_role(principal("admin"), "admin")
-    require_scope(principal(scopes=frozenset({"platform"})), "platform")
+    assert scope.value.detail == "this needs the role operator and the scope platform"
+    Requirement("admin").check(principal("admin"))
+    Requirement("user", "platform").check(principal(scopes=frozenset({"platform"})))
+
+
+def test_use_case_checks_the_caller_that_it_is_given_by_place_or_by_name() -> None:
+    done: list[str] = []
+
+    @requires("operator", scope="platform")
+    def stop(name: str, caller: Principal) -> None:
+        done.append(name)
+
+    able = principal("admin", frozenset({"platform"}))
+    stop("one", able)
+    stop(name="two", caller=able)
+    for call in (lambda: stop("three", principal("admin")), lambda: stop(name="four", caller=principal())):
+        with pytest.raises(ForbiddenError):
+            call()
+    assert done == ["one", "two"]
+    assert requirement_of(stop) == Requirement("operator", "platform")
+
+
+def test_use_case_that_declares_nothing_serves_no_route() -> None:
+    def silent(caller: Principal) -> None: ...
+
+    with pytest.raises(TypeError, match="silent"):
+        requirement_of(silent)
 
 
 def test_identity_is_the_user_within_the_tenant_whatever_the_token() -> None:

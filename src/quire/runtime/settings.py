@@ -100,7 +100,7 @@ class Settings(BaseSettings):
     metrics_token: SecretStr = Field(
         SecretStr(""),
         alias="QUIRE_METRICS_TOKEN",
-        description="Bearer token for /metrics beside operators' own.",
+        description="Bearer token for /metrics, beside those of operators with the scope platform.",
     )
     metrics_port: int = Field(
         -1,

@@ -15,6 +15,7 @@ from quire.convert.domain.voucher import CHECKED_HEADER, DIGEST_HEADER
 from quire.convert.presentation.process_form import read_form
 from quire.kernel import NotAcceptableError
 from quire.runtime.http import StrictRoute
+from quire.runtime.http.principal import ANYBODY, declared
 from quire.runtime.telemetry import render_metrics
 
 XML = "application/xml"
@@ -74,7 +75,8 @@ class GatewayHealthView(BaseModel):
 
 
 def gateway_routes(desk: GatewayDesk) -> APIRouter:
-    router = APIRouter(tags=["gateway"], route_class=StrictRoute)
+    # Whoever has the gateway's token, if it has one, may use all of it.
+    router = APIRouter(tags=["gateway"], route_class=StrictRoute, dependencies=[declared(ANYBODY)])
 
     @router.post("/process", response_class=Response, responses={200: ANSWER}, openapi_extra=FORM)
     async def process(request: Request, accept: Annotated[str, Header(max_length=1000)] = "*/*") -> Response:

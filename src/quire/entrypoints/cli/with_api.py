@@ -15,6 +15,7 @@ from quire.entrypoints.api_location import ApiLocation, find_api
 from quire.runtime.settings import load_settings
 
 UNAUTHENTICATED = 401
+RIGHTS_MISSING = ("ROLE_REQUIRED", "SCOPE_REQUIRED")
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -37,6 +38,13 @@ def _token_advice(location: ApiLocation) -> str:
     )
 
 
+def _right_advice(location: ApiLocation) -> str:
+    return (
+        f"The token of {location.token_from} has too few rights at {location.url}: give another with --token or "
+        "QUIRE_TOKEN, or make one beside its database with `quire token create NAME --role ROLE --scope SCOPE`"
+    )
+
+
 def with_api(
     command: Callable[Concatenate[ApiClient, Parameters], Result],
 ) -> Callable[..., Result]:
@@ -51,6 +59,8 @@ def with_api(
             except ApiRefusalError as error:
                 if error.status == UNAUTHENTICATED:
                     error.detail += f". {_token_advice(location)}"
+                elif error.code in RIGHTS_MISSING:
+                    error.detail += f". {_right_advice(location)}"
                 raise
 
     kept = list(inspect.signature(command, eval_str=True).parameters.values())[1:]

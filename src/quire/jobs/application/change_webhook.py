@@ -7,9 +7,10 @@ from uuid import UUID
 from quire.jobs.domain.webhook import Subscription
 from quire.jobs.ports.v1.webhook_book import SubscriptionChange, WebhookBook
 from quire.jobs.ports.v1.webhook_sender import WebhookSender
-from quire.runtime.auth import Principal, require_role
+from quire.runtime.auth import Principal, requires
 
 
+@requires("operator")
 async def change_webhook(
     book: WebhookBook,
     sender: WebhookSender,
@@ -17,7 +18,6 @@ async def change_webhook(
     subscription_id: UUID,
     change: SubscriptionChange,
 ) -> Subscription:
-    require_role(caller, "operator")
     await book.get(subscription_id, caller.tenant_id)
     if change.url is not None:
         await sender.check(change.url)

@@ -11,7 +11,7 @@ from quire.jobs.ports.v1.secret_box import SecretBox
 from quire.jobs.ports.v1.webhook_book import NewSubscription, WebhookBook
 from quire.jobs.ports.v1.webhook_sender import WebhookSender
 from quire.kernel import new_uuid7
-from quire.runtime.auth import Principal, require_role
+from quire.runtime.auth import Principal, requires
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,7 @@ class WebhookRequest:
     kinds: Sequence[str]
 
 
+@requires("operator")
 async def create_webhook(
     book: WebhookBook,
     sender: WebhookSender,
@@ -31,7 +32,6 @@ async def create_webhook(
     tenant_max: int,
 ) -> tuple[Subscription, str]:
     """Checked now so that a mistake is told at once; checked again before every message, since names move."""
-    require_role(caller, "operator")
     await sender.check(request.url)
     subscription_id, secret = new_uuid7(), new_secret()
     new = NewSubscription(

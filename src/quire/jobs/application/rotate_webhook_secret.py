@@ -8,14 +8,14 @@ from quire.jobs.domain.webhook import Subscription
 from quire.jobs.domain.webhook_signature import new_secret
 from quire.jobs.ports.v1.secret_box import SecretBox
 from quire.jobs.ports.v1.webhook_book import WebhookBook
-from quire.runtime.auth import Principal, require_role
+from quire.runtime.auth import Principal, requires
 
 
+@requires("operator")
 async def rotate_webhook_secret(
     book: WebhookBook, box: SecretBox, caller: Principal, subscription_id: UUID, overlap_seconds: float
 ) -> tuple[Subscription, str]:
     """No overlap for a secret that leaked: the old one stops signing with the next message."""
-    require_role(caller, "operator")
     secret = new_secret()
     sealed = box.seal(secret, str(subscription_id))
     rotated = await book.rotate(subscription_id, caller.tenant_id, sealed, overlap_seconds)

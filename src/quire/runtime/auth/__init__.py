@@ -7,9 +7,8 @@ from quire.runtime.auth.principal import (
     ROLES,
     Principal,
     Role,
-    require_role,
-    require_scope,
 )
+from quire.runtime.auth.requirement import Requirement, requirement_of, requires
 from quire.runtime.auth.tenant_store import DEFAULT_TENANT, Tenant, TenantStore
 from quire.runtime.auth.token_store import TokenGrant, TokenRecord, TokenStore
 from quire.runtime.auth.usage_recorder import UsageRecorder
@@ -20,6 +19,7 @@ __all__ = [
     "ROLES",
     "Authenticator",
     "Principal",
+    "Requirement",
     "Role",
     "Tenant",
     "TenantStore",
@@ -29,6 +29,6 @@ __all__ = [
     "TokenStore",
     "UsageRecorder",
     "ensure_admin_token",
-    "require_role",
-    "require_scope",
+    "requirement_of",
+    "requires",
 ]

@@ -49,7 +49,7 @@ async def _works(connection: Connection, text: str) -> bool:
     except QuireError as error:
         # A disabled tenant is a decision; a second token would not get around it.
         return error.code == "TENANT_DISABLED"
-    return principal.has_role("admin")
+    return principal.has_role("admin") and principal.has_scope(PLATFORM_SCOPE)
 
 
 def _read(path: Path) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from quire.kernel import ForbiddenError
-
 Role = Literal["user", "operator", "admin"]
 
 # Each role may do what the ones before it may.
@@ -34,13 +32,3 @@ class Principal:
 
     def has_scope(self, scope: str) -> bool:
         return scope in self.scopes
-
-
-def require_role(principal: Principal, role: Role) -> None:
-    if not principal.has_role(role):
-        raise ForbiddenError(f"this needs the role {role}", code="ROLE_REQUIRED")
-
-
-def require_scope(principal: Principal, scope: str) -> None:
-    if not principal.has_scope(scope):
-        raise ForbiddenError(f"this needs the scope {scope}", code="SCOPE_REQUIRED")

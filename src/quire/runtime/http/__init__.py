@@ -5,27 +5,20 @@ from quire.runtime.http.body_limit import BodyLimitRule
 from quire.runtime.http.cursor import decode_cursor, encode_cursor
 from quire.runtime.http.health import health_routes
 from quire.runtime.http.page import Page, PageCursor, PageLimit
-from quire.runtime.http.principal import (
-    AdminPrincipal,
-    CurrentPrincipal,
-    OperatorPrincipal,
-    PlatformPrincipal,
-)
+from quire.runtime.http.principal import CurrentPrincipal, allowed
 from quire.runtime.http.problem_json import problem_response
 from quire.runtime.http.strict_json import StrictRoute
 from quire.runtime.http.tenant_routes import tenant_routes
 from quire.runtime.http.token_routes import token_routes
 
 __all__ = [
-    "AdminPrincipal",
     "BodyLimitRule",
     "CurrentPrincipal",
-    "OperatorPrincipal",
     "Page",
     "PageCursor",
     "PageLimit",
-    "PlatformPrincipal",
     "StrictRoute",
+    "allowed",
     "build_http_app",
     "decode_cursor",
     "encode_cursor",

@@ -21,6 +21,7 @@ from quire.runtime.http.openapi_route import openapi_route
 from quire.runtime.http.rate_limit import RateLimit
 from quire.runtime.http.request_context import RequestContext
 from quire.runtime.http.request_metrics import RequestMetrics
+from quire.runtime.http.route_rights import refuse_undeclared
 from quire.runtime.http.security_headers import SecurityHeaders
 from quire.runtime.http.strict_json import StrictRoute
 from quire.runtime.settings import Settings
@@ -55,6 +56,9 @@ def build_http_app(
         middleware=_middlewares(settings, authenticator, open_routes, body_limits, outage_codes),
     )
     install_exception_handlers(app)
+    app.state.open_operations = open_routes.operations
+    for router in routers:
+        refuse_undeclared(router)
     for router in (*opened, *routers):
         _refuse_lax_routes(router)
         # As one flat list: an included router is searched twice a request, and more slowly.

@@ -1,4 +1,5 @@
-"""/livez, /readyz and /metrics. The first two are open; metrics need an operator or QUIRE_METRICS_TOKEN."""
+"""/livez, /readyz and /metrics. The first two are open; metrics tell of all tenants, and need an operator with the
+scope platform, or QUIRE_METRICS_TOKEN."""
 
 from __future__ import annotations
 
@@ -8,14 +9,20 @@ from collections.abc import Awaitable, Callable
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
-from quire.runtime.auth import Authenticator, require_role
+from quire.runtime.auth import PLATFORM_SCOPE, Authenticator, Principal, requirement_of, requires
 from quire.runtime.http.authentication import bearer_credential
+from quire.runtime.http.principal import declared
 from quire.runtime.http.strict_json import StrictRoute
 from quire.runtime.telemetry import render_metrics
 
 
 class HealthView(BaseModel):
     status: str
+
+
+@requires("operator", scope=PLATFORM_SCOPE)
+def show_metrics(caller: Principal, accept: str) -> tuple[bytes, str]:
+    return render_metrics(accept)
 
 
 def health_routes(
@@ -34,12 +41,13 @@ def health_routes(
         await ready()
         return HealthView(status="ready")
 
-    @router.get("/metrics", include_in_schema=False)
+    @router.get("/metrics", include_in_schema=False, dependencies=[declared(requirement_of(show_metrics))])
     async def metrics(request: Request) -> Response:
-        credential = bearer_credential(request.headers)
-        if not (metrics_token and hmac.compare_digest(credential.encode(), metrics_token.encode())):
-            require_role(await authenticator.authenticate(credential), "operator")
-        body, content_type = render_metrics(request.headers.get("accept", ""))
+        credential, accept = bearer_credential(request.headers), request.headers.get("accept", "")
+        if metrics_token and hmac.compare_digest(credential.encode(), metrics_token.encode()):
+            body, content_type = render_metrics(accept)
+        else:
+            body, content_type = show_metrics(await authenticator.authenticate(credential), accept)
         return Response(body, headers={"Content-Type": content_type})
 
     return router

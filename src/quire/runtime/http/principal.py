@@ -1,41 +1,53 @@
-"""The caller, for a route: `async def list_jobs(principal: CurrentPrincipal)`."""
+"""The caller, for a route: `caller: Annotated[Principal, allowed(pause_queue)]`. The route says which use case it
+serves; role and scope are the use case's to declare. `CurrentPrincipal` is any caller with a valid token."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
 from quire.kernel import UnauthenticatedError
-from quire.runtime.auth import Principal, require_role, require_scope
-from quire.runtime.auth.principal import PLATFORM_SCOPE
+from quire.runtime.auth import Principal, Requirement, requirement_of
+
+ANYBODY = Requirement("user")
+
+
+def allowed(use_case: Callable[..., object]) -> Any:
+    """A dependency: the caller, if the use case is for them. It runs before the body is looked at, so that whoever may
+    not call a route learns nothing more from it."""
+    requirement = requirement_of(use_case)
+
+    async def admit(request: Request) -> Principal:
+        caller = _principal_of(request)
+        requirement.check(caller)
+        return caller
+
+    vars(admit)["requirement"] = requirement
+    return Depends(admit)
+
+
+def declared(requirement: Requirement) -> Any:
+    """A dependency that only tells what a route requires, for one that checks its callers in another way."""
+
+    async def tell() -> None:
+        """Nothing to do with a request."""
+
+    vars(tell)["requirement"] = requirement
+    return Depends(tell)
 
 
 async def _current(request: Request) -> Principal:
+    return _principal_of(request)
+
+
+def _principal_of(request: Request) -> Principal:
     principal = getattr(request.state, "principal", None)
     if not isinstance(principal, Principal):
         raise UnauthenticatedError("a valid token is required")
     return principal
 
 
+vars(_current)["requirement"] = ANYBODY
 CurrentPrincipal = Annotated[Principal, Depends(_current)]
-
-
-async def _operator(principal: CurrentPrincipal) -> Principal:
-    require_role(principal, "operator")
-    return principal
-
-
-async def _admin(principal: CurrentPrincipal) -> Principal:
-    require_role(principal, "admin")
-    return principal
-
-
-async def _platform(principal: CurrentPrincipal) -> Principal:
-    require_scope(principal, PLATFORM_SCOPE)
-    return principal
-
-
-OperatorPrincipal = Annotated[Principal, Depends(_operator)]
-AdminPrincipal = Annotated[Principal, Depends(_admin)]
-PlatformPrincipal = Annotated[Principal, Depends(_platform)]

@@ -8,11 +8,11 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict
 
-from quire.kernel import ConflictError
-from quire.runtime.auth import Tenant, TenantStore
+from quire.runtime.auth import Principal, Tenant, TenantStore
+from quire.runtime.auth.tenants import create_tenant, disable_tenant, enable_tenant, list_tenants
 from quire.runtime.http.cursor import decode_cursor, encode_cursor
 from quire.runtime.http.page import Page, PageCursor, PageLimit
-from quire.runtime.http.principal import PlatformPrincipal
+from quire.runtime.http.principal import allowed
 from quire.runtime.http.strict_json import StrictRoute
 from quire.runtime.http.token_routes import Label, TenantId
 
@@ -38,26 +38,33 @@ class TenantView(BaseModel):
 def tenant_routes(tenants: TenantStore) -> APIRouter:
     router = APIRouter(tags=["tenants"], route_class=StrictRoute)
 
-    @router.post("/tenants", status_code=201)
-    async def create_tenant(principal: PlatformPrincipal, request: TenantRequest) -> TenantView:
-        return TenantView.model_validate(await tenants.create(request.id, request.name or request.id))
+    @router.post("/tenants", status_code=201, name="create_tenant")
+    async def create(
+        caller: Annotated[Principal, allowed(create_tenant)], request: TenantRequest
+    ) -> TenantView:
+        name = request.name or request.id
+        return TenantView.model_validate(await create_tenant(tenants, caller, request.id, name))
 
-    @router.get("/tenants")
-    async def list_tenants(
-        principal: PlatformPrincipal, limit: PageLimit = 100, cursor: PageCursor = None
+    @router.get("/tenants", name="list_tenants")
+    async def list_(
+        caller: Annotated[Principal, allowed(list_tenants)],
+        limit: PageLimit = 100,
+        cursor: PageCursor = None,
     ) -> Page[TenantView]:
-        return _page(await tenants.page(after=_after(cursor), limit=limit), limit)
+        return _page(await list_tenants(tenants, caller, _after(cursor), limit), limit)
 
-    @router.post("/tenants/{tenant_id}/disable")
-    async def disable_tenant(principal: PlatformPrincipal, tenant_id: TenantInPath) -> TenantView:
+    @router.post("/tenants/{tenant_id}/disable", name="disable_tenant")
+    async def disable(
+        caller: Annotated[Principal, allowed(disable_tenant)], tenant_id: TenantInPath
+    ) -> TenantView:
         """Its tokens are refused everywhere within five seconds."""
-        if tenant_id == principal.tenant_id:
-            raise ConflictError("a tenant cannot disable itself", code="TENANT_IS_OWN")
-        return TenantView.model_validate(await tenants.disable(tenant_id))
+        return TenantView.model_validate(await disable_tenant(tenants, caller, tenant_id))
 
-    @router.post("/tenants/{tenant_id}/enable")
-    async def enable_tenant(principal: PlatformPrincipal, tenant_id: TenantInPath) -> TenantView:
-        return TenantView.model_validate(await tenants.enable(tenant_id))
+    @router.post("/tenants/{tenant_id}/enable", name="enable_tenant")
+    async def enable(
+        caller: Annotated[Principal, allowed(enable_tenant)], tenant_id: TenantInPath
+    ) -> TenantView:
+        return TenantView.model_validate(await enable_tenant(tenants, caller, tenant_id))
 
     return router
 

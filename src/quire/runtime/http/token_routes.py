@@ -9,11 +9,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from quire.kernel import ForbiddenError, InvalidInputError
-from quire.runtime.auth import PLATFORM_SCOPE, Principal, Role, TokenGrant, TokenRecord, TokenStore
+from quire.kernel import InvalidInputError
+from quire.runtime.auth import Principal, Role, TokenGrant, TokenRecord, TokenStore
+from quire.runtime.auth.tokens import create_token, list_tokens, revoke_token
 from quire.runtime.http.cursor import decode_cursor, encode_cursor
 from quire.runtime.http.page import Page, PageCursor, PageLimit
-from quire.runtime.http.principal import AdminPrincipal, CurrentPrincipal
+from quire.runtime.http.principal import CurrentPrincipal, allowed
 from quire.runtime.http.strict_json import StrictRoute
 
 LONGEST_LIFE = timedelta(days=3650)
@@ -78,16 +79,18 @@ def token_routes(tokens: TokenStore) -> APIRouter:
             scopes=sorted(principal.scopes),
         )
 
-    @router.post("/tokens", status_code=201)
-    async def create_token(principal: AdminPrincipal, request: TokenRequest) -> NewTokenView:
+    @router.post("/tokens", status_code=201, name="create_token")
+    async def create(
+        caller: Annotated[Principal, allowed(create_token)], request: TokenRequest
+    ) -> NewTokenView:
         """The answer holds the token itself; nothing can show it again."""
-        record, parts = await tokens.create(_grant(principal, request), created_by=principal.id)
+        record, parts = await create_token(tokens, caller, _grant(caller, request))
         view = TokenView.model_validate(record)
         return NewTokenView(**view.model_dump(), token=parts.text)
 
-    @router.get("/tokens")
-    async def list_tokens(
-        principal: AdminPrincipal,
+    @router.get("/tokens", name="list_tokens")
+    async def list_(
+        caller: Annotated[Principal, allowed(list_tokens)],
         limit: PageLimit = 100,
         cursor: PageCursor = None,
         tenant_id: Annotated[
@@ -95,33 +98,20 @@ def token_routes(tokens: TokenStore) -> APIRouter:
         ] = None,
     ) -> Page[TokenView]:
         """Newest first. With platform scope: the tokens of all tenants, unless one is named."""
-        records = await tokens.page(_reach(principal, tenant_id), after=_after(cursor), limit=limit)
+        records = await list_tokens(tokens, caller, tenant_id, _after(cursor), limit)
         return _page(records, limit)
 
-    @router.delete("/tokens/{token_id}", status_code=204)
-    async def revoke_token(principal: AdminPrincipal, token_id: uuid.UUID) -> None:
+    @router.delete("/tokens/{token_id}", status_code=204, name="revoke_token")
+    async def revoke(caller: Annotated[Principal, allowed(revoke_token)], token_id: uuid.UUID) -> None:
         """Refused everywhere within five seconds. Revoking twice is no error."""
-        await tokens.revoke(token_id, _reach(principal, None))
+        await revoke_token(tokens, caller, token_id)
 
     return router
 
 
-def _reach(principal: Principal, tenant_id: str | None) -> str | None:
-    """The tenant whose tokens the caller may touch; None for all."""
-    if principal.has_scope(PLATFORM_SCOPE):
-        return tenant_id
-    if tenant_id not in (None, principal.tenant_id):
-        raise ForbiddenError("another tenant's tokens need the scope platform", code="SCOPE_REQUIRED")
-    return principal.tenant_id
-
-
-def _grant(principal: Principal, request: TokenRequest) -> TokenGrant:
-    """Nobody can give a scope that they do not have."""
-    missing = set(request.scopes) - principal.scopes
-    if missing:
-        raise ForbiddenError("a token cannot get scopes its maker lacks", code="SCOPE_REQUIRED")
+def _grant(caller: Principal, request: TokenRequest) -> TokenGrant:
     return TokenGrant(
-        tenant_id=_reach(principal, request.tenant_id) or principal.tenant_id,
+        tenant_id=request.tenant_id or caller.tenant_id,
         user=request.user,
         name=request.name,
         role=request.role,

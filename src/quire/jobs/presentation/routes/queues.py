@@ -1,4 +1,4 @@
-"""`/queues`, `/workers`, `/integrations`: what the engine looks like from outside, for operators."""
+"""`/queues`, `/workers`, `/integrations`: what all tenants share, for operators of the platform."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from quire.jobs.presentation.schemas.queue import (
     queue_view,
 )
 from quire.runtime.auth import Principal
-from quire.runtime.http import OperatorPrincipal, StrictRoute
+from quire.runtime.http import StrictRoute, allowed
 
 QueueName = Annotated[str, Path(min_length=1, max_length=100)]
 
@@ -31,29 +31,29 @@ def queue_routes(desk: JobDesk) -> APIRouter:
     router = APIRouter(tags=["queues"], route_class=StrictRoute)
 
     @router.get("/queues", name="list_queues")
-    async def list_(caller: OperatorPrincipal) -> QueueList:
+    async def list_(caller: Annotated[Principal, allowed(list_queues)]) -> QueueList:
         """Counts stop at 100,000 a queue."""
         return QueueList(items=await _queues(desk, caller))
 
     @router.post("/queues/{name}/pause", name="pause_queue")
-    async def pause(caller: OperatorPrincipal, name: QueueName) -> QueueView:
+    async def pause(caller: Annotated[Principal, allowed(pause_queue)], name: QueueName) -> QueueView:
         """Nothing of it is claimed until it is resumed; what runs goes on and new jobs are accepted."""
         await pause_queue(desk.board, desk.policies, caller, name)
         return await _queue(desk, caller, name)
 
     @router.post("/queues/{name}/resume", name="resume_queue")
-    async def resume(caller: OperatorPrincipal, name: QueueName) -> QueueView:
+    async def resume(caller: Annotated[Principal, allowed(resume_queue)], name: QueueName) -> QueueView:
         await resume_queue(desk.board, desk.policies, desk.broker, caller, name)
         return await _queue(desk, caller, name)
 
     @router.get("/workers", name="list_workers")
-    async def workers(caller: OperatorPrincipal) -> WorkerList:
+    async def workers(caller: Annotated[Principal, allowed(list_workers)]) -> WorkerList:
         """Those that showed themselves within the last second."""
         live = await list_workers(desk.registry, caller)
         return WorkerList(items=[WorkerView.model_validate(worker) for worker in live])
 
     @router.get("/integrations", name="list_integrations")
-    async def integrations(caller: OperatorPrincipal) -> IntegrationList:
+    async def integrations(caller: Annotated[Principal, allowed(list_integrations)]) -> IntegrationList:
         """Counts are of the last minute."""
         found = await list_integrations(desk.gate, caller)
         return IntegrationList(items=[IntegrationView.model_validate(item) for item in found])

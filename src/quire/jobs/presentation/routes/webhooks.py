@@ -12,6 +12,14 @@ from fastapi import APIRouter, Query
 from quire.jobs.application.change_webhook import change_webhook
 from quire.jobs.application.create_webhook import WebhookRequest, create_webhook
 from quire.jobs.application.rotate_webhook_secret import rotate_webhook_secret
+from quire.jobs.application.webhooks import (
+    delete_webhook,
+    list_deliveries,
+    list_webhooks,
+    redeliver_webhook,
+    show_webhook,
+    test_webhook,
+)
 from quire.jobs.domain.webhook import Delivery, DeliveryState, WebhookPolicy
 from quire.jobs.ports.v1.secret_box import SecretBox
 from quire.jobs.ports.v1.webhook_book import LogPosition, SubscriptionChange, WebhookBook
@@ -25,12 +33,13 @@ from quire.jobs.presentation.schemas.webhook import (
     WebhookView,
 )
 from quire.kernel import InvalidInputError
+from quire.runtime.auth import Principal
 from quire.runtime.http import (
-    OperatorPrincipal,
     Page,
     PageCursor,
     PageLimit,
     StrictRoute,
+    allowed,
     decode_cursor,
     encode_cursor,
 )
@@ -58,7 +67,9 @@ def webhook_routes(desk: WebhookDesk) -> APIRouter:
 
 def _add_subscription_routes(router: APIRouter, desk: WebhookDesk) -> None:
     @router.post("/webhooks", status_code=201, name="create_webhook")
-    async def create(caller: OperatorPrincipal, request: WebhookRequestBody) -> WebhookSecretView:
+    async def create(
+        caller: Annotated[Principal, allowed(create_webhook)], request: WebhookRequestBody
+    ) -> WebhookSecretView:
         """The answer holds the signing secret; nothing can show it again."""
         wanted = WebhookRequest(**request.model_dump())
         limit = desk.policy.subscriptions_per_tenant
@@ -67,19 +78,21 @@ def _add_subscription_routes(router: APIRouter, desk: WebhookDesk) -> None:
 
     @router.get("/webhooks", name="list_webhooks")
     async def list_(
-        caller: OperatorPrincipal, limit: PageLimit = 50, cursor: PageCursor = None
+        caller: Annotated[Principal, allowed(list_webhooks)], limit: PageLimit = 50, cursor: PageCursor = None
     ) -> Page[WebhookView]:
-        found = await desk.book.page(caller.tenant_id, before_id(cursor), limit)
+        found = await list_webhooks(desk.book, caller, before_id(cursor), limit)
         return Page(
             items=[WebhookView.model_validate(item) for item in found], next_cursor=next_cursor(found, limit)
         )
 
     @router.get("/webhooks/{webhook_id}", name="show_webhook")
-    async def show(caller: OperatorPrincipal, webhook_id: UUID) -> WebhookView:
-        return WebhookView.model_validate(await desk.book.get(webhook_id, caller.tenant_id))
+    async def show(caller: Annotated[Principal, allowed(show_webhook)], webhook_id: UUID) -> WebhookView:
+        return WebhookView.model_validate(await show_webhook(desk.book, caller, webhook_id))
 
     @router.patch("/webhooks/{webhook_id}", name="change_webhook")
-    async def change(caller: OperatorPrincipal, webhook_id: UUID, request: WebhookChangeBody) -> WebhookView:
+    async def change(
+        caller: Annotated[Principal, allowed(change_webhook)], webhook_id: UUID, request: WebhookChangeBody
+    ) -> WebhookView:
         """Enabling sends what was still owed when it was disabled."""
         values = request.model_dump()
         for name in ("event_types", "kinds"):
@@ -90,13 +103,15 @@ def _add_subscription_routes(router: APIRouter, desk: WebhookDesk) -> None:
         return WebhookView.model_validate(changed)
 
     @router.delete("/webhooks/{webhook_id}", status_code=204, name="delete_webhook")
-    async def delete(caller: OperatorPrincipal, webhook_id: UUID) -> None:
+    async def delete(caller: Annotated[Principal, allowed(delete_webhook)], webhook_id: UUID) -> None:
         """With its delivery log and everything still owed to it."""
-        await desk.book.remove(webhook_id, caller.tenant_id)
+        await delete_webhook(desk.book, caller, webhook_id)
 
     @router.post("/webhooks/{webhook_id}/rotate-secret", name="rotate_webhook_secret")
     async def rotate(
-        caller: OperatorPrincipal, webhook_id: UUID, request: RotationBody | None = None
+        caller: Annotated[Principal, allowed(rotate_webhook_secret)],
+        webhook_id: UUID,
+        request: RotationBody | None = None,
     ) -> WebhookSecretView:
         """The answer holds the new secret. Both sign until `previous_until`; an older one ends now."""
         asked = request.overlap_hours if request else None
@@ -107,21 +122,21 @@ def _add_subscription_routes(router: APIRouter, desk: WebhookDesk) -> None:
 
 def _add_delivery_routes(router: APIRouter, desk: WebhookDesk) -> None:
     @router.post("/webhooks/{webhook_id}/test", status_code=202, name="test_webhook")
-    async def test(caller: OperatorPrincipal, webhook_id: UUID) -> DeliveryView:
+    async def test(caller: Annotated[Principal, allowed(test_webhook)], webhook_id: UUID) -> DeliveryView:
         """Sends one `webhook.test`; the delivery log tells what came back. It is not tried again."""
-        sent = await desk.book.add_test(webhook_id, caller.tenant_id, caller.id)
+        sent = await test_webhook(desk.book, caller, webhook_id)
         return DeliveryView.model_validate(sent)
 
     @router.get("/webhooks/{webhook_id}/deliveries", name="list_webhook_deliveries")
     async def deliveries(
-        caller: OperatorPrincipal,
+        caller: Annotated[Principal, allowed(list_deliveries)],
         webhook_id: UUID,
         state: StateFilter = None,
         limit: PageLimit = 50,
         cursor: PageCursor = None,
     ) -> Page[DeliveryView]:
         """Newest first."""
-        found = await desk.book.deliveries(webhook_id, caller.tenant_id, state, _position(cursor), limit)
+        found = await list_deliveries(desk.book, caller, webhook_id, state, _position(cursor), limit)
         return Page(
             items=[DeliveryView.model_validate(item) for item in found],
             next_cursor=_cursor(found[-1]) if len(found) == limit else None,
@@ -130,9 +145,11 @@ def _add_delivery_routes(router: APIRouter, desk: WebhookDesk) -> None:
     @router.post(
         "/webhooks/{webhook_id}/deliveries/{delivery_id}/redeliver", status_code=202, name="redeliver_webhook"
     )
-    async def redeliver(caller: OperatorPrincipal, webhook_id: UUID, delivery_id: UUID) -> DeliveryView:
+    async def redeliver(
+        caller: Annotated[Principal, allowed(redeliver_webhook)], webhook_id: UUID, delivery_id: UUID
+    ) -> DeliveryView:
         """The same message under the same `webhook-id`, with a fresh timestamp and signature."""
-        again = await desk.book.redeliver(webhook_id, caller.tenant_id, delivery_id)
+        again = await redeliver_webhook(desk.book, caller, webhook_id, delivery_id)
         return DeliveryView.model_validate(again)
 
 
