@@ -20,16 +20,28 @@ UNITS = sorted((ROOT / "deploy" / "systemd").glob("*.service"))
 NAMES = {str(field.alias) for field in Settings.model_fields.values()}
 # Where a name ends so, its value is nobody's to read.
 SECRET_NAME = re.compile(r"\w*(PASSWORD|PASS|TOKEN|SECRET|KEY|KEY_ID|KEY_ACCEPTED)")
-FROM_ENVIRONMENT = re.compile(r"\$\{\w+(:\?[^}]*|:-)?\}")
+# Compose stops before it starts anything when the value is missing or empty.
+ASKED_FOR = re.compile(r"\$\{\w+:\?[^}]+\}")
+# A second key is there only while keys are changed.
+MAY_BE_EMPTY = {"QUIRE_SECRET_KEY_ACCEPTED": "${QUIRE_SECRET_KEY_ACCEPTED:-}"}
 # The S3 client's, and those that compose itself reads.
-OTHER_NAMES = re.compile(
-    r"AWS_\w+|POSTGRES_PASSWORD|RABBITMQ_PASSWORD|COMPOSE_PROFILES|WORKERS|QUIRE_VERSION"
-)
+OTHER_NAMES = re.compile(r"AWS_\w+|POSTGRES_PASSWORD|RABBITMQ_PASSWORD|COMPOSE_FILE|WORKERS|QUIRE_VERSION")
 
 
 def compose() -> dict[str, Any]:
     loaded: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
     return loaded
+
+
+def parts() -> dict[str, dict[str, Any]]:
+    """compose.yaml, and by name the files that a person lays beside it."""
+    paths = [ROOT / "compose.yaml", *sorted((ROOT / "deploy" / "compose").glob("*.yaml"))]
+    return {path.stem: yaml.safe_load(path.read_text()) for path in paths}
+
+
+def written() -> str:
+    paths = [ROOT / "compose.yaml", *sorted((ROOT / "deploy" / "compose").glob("*.yaml"))]
+    return "\n".join(path.read_text() for path in paths)
 
 
 def settings_of(unit: Path) -> dict[str, list[str]]:
@@ -68,7 +80,7 @@ def test_processes_of_compose_are_commands_and_their_names_are_settings() -> Non
 
 
 def test_example_environment_holds_what_compose_asks_for() -> None:
-    asked = set(re.findall(r"\$\{(\w+):\?", (ROOT / "compose.yaml").read_text()))
+    asked = set(re.findall(r"\$\{(\w+):\?", written()))
     lines = (ROOT / "deploy" / "compose.env.example").read_text().splitlines()
     given = {line.lstrip("# ").partition("=")[0] for line in lines if re.match(r"(# )?[A-Z_]+=", line)}
     assert asked <= given
@@ -76,8 +88,10 @@ def test_example_environment_holds_what_compose_asks_for() -> None:
 
 
 def test_every_lasting_service_of_compose_is_looked_after() -> None:
-    for name, service in compose()["services"].items():
-        if service["restart"] == "no":
+    services = [item for part in parts().values() for item in part["services"].items()]
+    for name, service in services:
+        if service.get("restart", "no") == "no":
+            assert name == "migrate" or "image" not in service, name
             continue
         check = service["healthcheck"]
         assert check["test"][0] in ("CMD", "CMD-SHELL"), name
@@ -101,18 +115,21 @@ def test_services_of_compose_wait_only_for_what_is_there() -> None:
 
 
 def test_compose_holds_no_secret() -> None:
-    """Each comes from the environment, without a value to fall back on."""
+    """Each comes from the environment, without a value to fall back on, and is not empty."""
     found = [
         (name, str(value))
-        for service in compose()["services"].values()
+        for part in parts().values()
+        for service in part["services"].values()
         for name, value in service.get("environment", {}).items()
         if SECRET_NAME.fullmatch(name)
     ]
-    assert {"POSTGRES_PASSWORD", "QUIRE_SECRET_KEY", "QUIRE_GATEWAY_TOKEN"} <= {name for name, _ in found}
-    assert [name for name, value in found if not FROM_ENVIRONMENT.fullmatch(value)] == []
-    written = (ROOT / "compose.yaml").read_text()
-    assert re.findall(r"://\w+:[^$@/\s]+@", written) == []
-    assert re.findall(r'[kK]ey": "(?!\$\{\w+\}")', written) == []
+    names = {"POSTGRES_PASSWORD", "QUIRE_SECRET_KEY", "QUIRE_GATEWAY_TOKEN", "RABBITMQ_DEFAULT_PASS"}
+    assert names <= {name for name, _ in found}
+    unasked = {name: value for name, value in found if not ASKED_FOR.fullmatch(value)}
+    assert unasked == MAY_BE_EMPTY
+    text = written()
+    assert re.findall(r"://\w+:(?!\$\{\w+:\?)[^@/\s]*@", text) == []
+    assert re.findall(r'[kK]ey": "(?!\$\{\w+\}")', text) == []
 
 
 def test_compose_opens_ports_to_its_own_host_alone() -> None:
@@ -127,8 +144,46 @@ def test_gateway_knows_nothing_that_a_hostile_file_could_steal() -> None:
     assert secrets == ["QUIRE_GATEWAY_TOKEN"]
     assert not {"DATABASE_URL", "QUIRE_BROKER_URL"} & set(services["gateway"]["environment"])
     asked = services["worker"]["environment"]
-    assert asked["GATEWAY_URL"] == f"${{GATEWAY_URL:-http://gateway:{Settings().gateway_port}}}"
     assert asked["QUIRE_GATEWAY_TOKEN"] == services["gateway"]["environment"]["QUIRE_GATEWAY_TOKEN"]
+
+
+def test_compose_believes_its_own_gateway_and_no_other() -> None:
+    own = f"http://gateway:{Settings().gateway_port}"
+    named = {
+        name: service["environment"]
+        for name, part in parts().items()
+        for service in part["services"].values()
+        if "GATEWAY_URL" in service.get("environment", {})
+    }
+    asked = {name: (one["GATEWAY_URL"], one["GATEWAY_TRUSTED"]) for name, one in named.items()}
+    assert asked == {
+        "compose": (own, "true"),
+        "other-gateway": ("${GATEWAY_URL:?set it in .env}", "false"),
+    }
+
+
+def test_uploads_and_results_are_where_the_specification_puts_them() -> None:
+    """The image names the directories and owns them; compose keeps them, and shows each to those who need it."""
+    image = (ROOT / "Dockerfile").read_text()
+    places = {"UPLOADS_DIR": "/app/uploads", "RESULTS_DIR": "/app/results"}
+    for name, place in places.items():
+        assert f"{name}={place}" in image
+        assert re.search(rf"install -d -o quire .*{place}\b", image)
+    services = compose()["services"]
+    for name in ("api", "worker"):
+        assert places.items() <= services[name]["environment"].items()
+    assert services["api"]["volumes"] == ["uploads:/app/uploads"]
+    assert services["worker"]["volumes"] == ["uploads:/app/uploads", "results:/app/results"]
+    assert "volumes" not in services["gateway"]
+    assert {"uploads", "results"} <= set(compose()["volumes"])
+
+
+def test_image_has_one_browser_and_nothing_that_only_the_build_needs() -> None:
+    final = (ROOT / "Dockerfile").read_text().rpartition("\nFROM ")[2]
+    installed = re.findall(r"apt-get install -y --no-install-recommends \\\n\s+(.*?) \\", final)[0].split()
+    assert "chromium-headless-shell" in installed
+    assert not {"chromium", "binutils", "python3-venv", "python3-pip"} & set(installed)
+    assert re.findall(r"^COPY (.*)", final, re.MULTILINE) == ["--from=build /opt/quire /opt/quire"]
 
 
 def known(name: str) -> bool:
