@@ -56,7 +56,6 @@ class WebhookDesk:
     sender: WebhookSender
     box: SecretBox
     policy: WebhookPolicy
-    kinds: frozenset[str]
 
 
 def webhook_routes(desk: WebhookDesk) -> APIRouter:
@@ -74,9 +73,7 @@ def _add_subscription_routes(router: APIRouter, desk: WebhookDesk) -> None:
         """The answer holds the signing secret; nothing can show it again."""
         wanted = WebhookRequest(**request.model_dump())
         limit = desk.policy.subscriptions_per_tenant
-        created, secret = await create_webhook(
-            desk.book, desk.sender, desk.box, caller, wanted, limit, desk.kinds
-        )
+        created, secret = await create_webhook(desk.book, desk.sender, desk.box, caller, wanted, limit)
         return _with_secret(WebhookView.model_validate(created), secret)
 
     @router.get("/webhooks", name="list_webhooks")
@@ -101,7 +98,7 @@ def _add_subscription_routes(router: APIRouter, desk: WebhookDesk) -> None:
         for name in ("event_types", "kinds"):
             values[name] = None if values[name] is None else tuple(dict.fromkeys(values[name]))
         changed = await change_webhook(
-            desk.book, desk.sender, caller, webhook_id, SubscriptionChange(**values), desk.kinds
+            desk.book, desk.sender, caller, webhook_id, SubscriptionChange(**values)
         )
         return WebhookView.model_validate(changed)
 
