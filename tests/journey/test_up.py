@@ -8,10 +8,14 @@ import signal
 import socket
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
+from tests.integration.press import document, ended, rejected_document
 from tests.journey.quire_up import QuireUp, clean_environment, is_alive, wait_until
 
 
@@ -46,6 +50,69 @@ def test_metrics_of_a_broker_are_not_shown_where_postgres_wakes_workers(running:
     metrics = running.get("/metrics", running.token).text
     assert "quire_broker_published_total" in metrics
     assert "quire_broker_up" not in metrics
+
+
+def scraped(running: QuireUp) -> dict[str, float]:
+    """Every series of the API's /metrics, by its name and labels as written."""
+    text = running.get("/metrics", running.token).text
+    pairs = (line.rpartition(" ") for line in text.splitlines() if line and not line.startswith("#"))
+    return {name: float(value) for name, _, value in pairs}
+
+
+STATUSES = ("queued", "running", "succeeded", "failed")
+
+
+def counted(now: dict[str, float], codes: set[str]) -> dict[str, float]:
+    """Figures of documents by what they count, as the API tells them."""
+    by_status = {status: now[f'ptf_admin_pdf_jobs_total{{status="{status}"}}'] for status in STATUSES}
+    by_code = {code: now.get(f'ptf_admin_pdf_failures_total{{error_code="{code}"}}', 0.0) for code in codes}
+    return {
+        **by_status,
+        **by_code,
+        "total": now["ptf_admin_pdf_render_total_seconds_count"],
+        "total in buckets": now['ptf_admin_pdf_render_total_seconds_bucket{le="+Inf"}'],
+        "executor": now["ptf_admin_pdf_render_executor_seconds_count"],
+    }
+
+
+def recorded(jobs: list[dict[str, Any]]) -> dict[str, float]:
+    """The same, from the timelines of the jobs themselves: a busy machine may try one twice, or fail one."""
+    moves = [event["to_state"] for job in jobs for event in job["timeline"]]
+    found = {status: float(moves.count(status)) for status in STATUSES}
+    ends = found["succeeded"] + found["failed"]
+    failures = Counter(job["error_code"] for job in jobs if job["state"] == "failed")
+    return {**found, **failures, "total": ends, "total in buckets": ends, "executor": found["succeeded"]}
+
+
+def test_metrics_of_the_api_tell_what_workers_did_also_when_one_was_killed(running: QuireUp) -> None:
+    job_ids: list[str] = []
+    jobs: list[dict[str, Any]] = []
+    authorization = {"Authorization": f"Bearer {running.token}"}
+    client = httpx.Client(base_url=running.url, headers=authorization, timeout=60, trust_env=False)
+
+    def do(body: dict[str, Any]) -> str:
+        """Documents are refused while no worker is there, and counted by nobody."""
+        answers: list[httpx.Response] = []
+        wait_until(lambda: answers.append(client.post("/pdf/jobs", json=body)) or answers[-1].is_success)
+        job_ids.append(answers[-1].json()["job_id"])
+        status = ended(client, job_ids[-1])["status"]
+        jobs[:] = [client.get(f"/jobs/{job_id}").json() for job_id in job_ids]
+        return str(status)
+
+    def truthful() -> bool:
+        codes = {job["error_code"] for job in jobs if job["state"] == "failed"}
+        return counted(scraped(running), codes) == recorded(jobs)
+
+    with client:
+        assert do(rejected_document("counted")) == "failed"
+        assert "succeeded" in (do(document(f"counted {number}")) for number in range(3))
+        wait_until(truthful)
+        victim = running.children()["worker"]
+        os.kill(victim, signal.SIGKILL)
+        wait_until(lambda: running.children().get("worker", victim) != victim)
+        assert truthful()
+        assert "succeeded" in (do(document(f"again {number}")) for number in range(3))
+        wait_until(truthful)
 
 
 def test_first_start_shows_where_it_is_and_the_token_once(running: QuireUp) -> None:

@@ -32,7 +32,7 @@ from quire.runtime.http import BodyLimitRule, build_http_app, health_routes, ten
 from quire.runtime.settings import Settings
 from quire.runtime.storage import UrlSigner, url_signer
 from quire.runtime.storage.routes import storage_routes
-from quire.runtime.telemetry import DatabaseReadiness
+from quire.runtime.telemetry import DatabaseReadiness, InstallationMetrics, MetricStore, metrics_shipped
 
 BATCH_BODY_FACTOR = 16
 # What a form holds beside its file.
@@ -48,6 +48,7 @@ class ApiParts:
     usage: UsageRecorder
     watch: CompletionWatch
     builder: JinjaHtmlBuilder
+    metrics: InstallationMetrics
 
 
 @asynccontextmanager
@@ -64,7 +65,16 @@ async def open_api(settings: Settings, public_url: str = "") -> AsyncIterator[Fa
         await input_store(settings, engine.storage).ensure_ready()
         builder = JinjaHtmlBuilder()
         stack.push_async_callback(builder.close)
-        parts = ApiParts(engine, signer, usage, CompletionWatch(engine.board, engine.broker), builder)
+        counts = MetricStore(engine.database)
+        shipper = await stack.enter_async_context(metrics_shipped(counts, "api"))
+        parts = ApiParts(
+            engine,
+            signer,
+            usage,
+            CompletionWatch(engine.board, engine.broker),
+            builder,
+            InstallationMetrics(counts, shipper),
+        )
         await stack.enter_async_context(_awake(parts))
         app = assemble_api(settings, parts)
         app.state.release_waiters = parts.watch.release
@@ -89,7 +99,7 @@ def assemble_api(settings: Settings, parts: ApiParts) -> FastAPI:
             tenant_routes(TenantStore(database)),
         ],
         open_routers=[
-            health_routes(ready, authenticator, settings.metrics_token.get_secret_value()),
+            health_routes(ready, authenticator, settings.metrics_token.get_secret_value(), parts.metrics),
             storage_routes(parts.engine.storage, parts.signer),
         ],
         body_limits=_body_limits(settings),

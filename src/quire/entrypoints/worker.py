@@ -29,7 +29,7 @@ from quire.kernel import UnavailableError
 from quire.runtime.database import Database
 from quire.runtime.garbage import settle_garbage
 from quire.runtime.settings import Settings, SettingsError
-from quire.runtime.telemetry import start_metrics_server
+from quire.runtime.telemetry import MetricStore, metrics_shipped, start_metrics_server
 
 log = structlog.get_logger(__name__)
 
@@ -134,6 +134,7 @@ async def run_worker(
             log.info("metrics_listening", port=server.port)
         try:
             async with (
+                metrics_shipped(MetricStore(engine.database), "worker"),
                 courier_running(engine, settings, worker.stop),
                 republisher_running(engine, settings, worker.stop),
                 files_swept(engine, settings),

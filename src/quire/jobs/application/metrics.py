@@ -9,7 +9,7 @@ from prometheus_client import Counter, Gauge, Histogram
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from quire.runtime.telemetry import REGISTRY
+from quire.runtime.telemetry import REGISTRY, added_up
 
 JOB_SECONDS_BUCKETS = (0.001, 0.005, 0.02, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0)
 
@@ -58,8 +58,8 @@ REGISTRY.register(ATTEMPTS)
 JOB_FAILURES = Counter(
     "quire_job_failures_total", "Failed attempts by code", ["kind", "error_code"], registry=REGISTRY
 )
-JOBS_CLAIMED = Counter("quire_jobs_claimed_total", "Jobs claimed by this process", registry=REGISTRY)
-JOBS_RUNNING = Gauge("quire_jobs_running", "Jobs in this process's hands", registry=REGISTRY)
+JOBS_CLAIMED = Counter("quire_jobs_claimed_total", "Jobs claimed by workers", registry=REGISTRY)
+JOBS_RUNNING = added_up(Gauge("quire_jobs_running", "Jobs in the hands of workers", registry=REGISTRY))
 LEASES_LOST = Counter("quire_leases_lost_total", "Results refused by their fence", registry=REGISTRY)
 RECLAIMED = Counter("quire_jobs_reclaimed_total", "Expired leases given back", ["target"], registry=REGISTRY)
 FLUSH_SECONDS = Histogram(

@@ -1,4 +1,5 @@
-"""What rendering counts, under the names its users already chart. Each process counts what it did itself."""
+"""What rendering counts, under the names its users already chart. Each process counts what it did itself;
+the API tells the sum of all."""
 
 from __future__ import annotations
 

@@ -1,10 +1,12 @@
 """/livez, /readyz and /metrics. The first two are open; metrics tell of all tenants, and need an operator with the
-scope platform, or QUIRE_METRICS_TOKEN."""
+scope platform, or QUIRE_METRICS_TOKEN. They are those of the whole installation; `?of=process` asks for what this
+process counted itself."""
 
 from __future__ import annotations
 
 import hmac
 from collections.abc import Awaitable, Callable
+from typing import Literal
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
@@ -13,20 +15,31 @@ from quire.runtime.auth import PLATFORM_SCOPE, Authenticator, Principal, require
 from quire.runtime.http.authentication import bearer_credential
 from quire.runtime.http.principal import declared
 from quire.runtime.http.strict_json import StrictRoute
-from quire.runtime.telemetry import render_metrics
+from quire.runtime.telemetry import InstallationMetrics, render_metrics
 
 
 class HealthView(BaseModel):
     status: str
 
 
+async def exposition(installation: InstallationMetrics | None, of: str, accept: str) -> tuple[bytes, str]:
+    if installation is None or of == "process":
+        return render_metrics(accept)
+    return await installation.render(accept)
+
+
 @requires("operator", scope=PLATFORM_SCOPE)
-def show_metrics(caller: Principal, accept: str) -> tuple[bytes, str]:
-    return render_metrics(accept)
+async def show_metrics(
+    caller: Principal, installation: InstallationMetrics | None, of: str, accept: str
+) -> tuple[bytes, str]:
+    return await exposition(installation, of, accept)
 
 
 def health_routes(
-    ready: Callable[[], Awaitable[None]], authenticator: Authenticator, metrics_token: str = ""
+    ready: Callable[[], Awaitable[None]],
+    authenticator: Authenticator,
+    metrics_token: str = "",
+    installation: InstallationMetrics | None = None,
 ) -> APIRouter:
     router = APIRouter(tags=["health"], route_class=StrictRoute)
 
@@ -42,12 +55,13 @@ def health_routes(
         return HealthView(status="ready")
 
     @router.get("/metrics", include_in_schema=False, dependencies=[declared(requirement_of(show_metrics))])
-    async def metrics(request: Request) -> Response:
+    async def metrics(request: Request, of: Literal["installation", "process"] = "installation") -> Response:
         credential, accept = bearer_credential(request.headers), request.headers.get("accept", "")
         if metrics_token and hmac.compare_digest(credential.encode(), metrics_token.encode()):
-            body, content_type = render_metrics(accept)
+            body, content_type = await exposition(installation, of, accept)
         else:
-            body, content_type = show_metrics(await authenticator.authenticate(credential), accept)
+            caller = await authenticator.authenticate(credential)
+            body, content_type = await show_metrics(caller, installation, of, accept)
         return Response(body, headers={"Content-Type": content_type})
 
     return router

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quire.runtime.settings import Settings
+from quire.runtime.telemetry.installation_metrics import InstallationMetrics
 from quire.runtime.telemetry.logs import configure_logs
-from quire.runtime.telemetry.metrics import REGISTRY, render_metrics
+from quire.runtime.telemetry.metric_shipper import metrics_shipped
+from quire.runtime.telemetry.metric_store import MetricStore
+from quire.runtime.telemetry.metrics import REGISTRY, added_up, render_metrics
 from quire.runtime.telemetry.metrics_server import MetricsServer, start_metrics_server
 from quire.runtime.telemetry.readiness import DatabaseReadiness
 from quire.runtime.telemetry.trace import Span, current_trace_id, current_traceparent, start_span
@@ -17,11 +20,15 @@ if TYPE_CHECKING:
 __all__ = [
     "REGISTRY",
     "DatabaseReadiness",
+    "InstallationMetrics",
+    "MetricStore",
     "MetricsServer",
     "Span",
+    "added_up",
     "configure_telemetry",
     "current_trace_id",
     "current_traceparent",
+    "metrics_shipped",
     "render_metrics",
     "start_metrics_server",
     "start_span",

@@ -8,7 +8,7 @@ import time
 from dramatiq import Broker, MessageProxy, Middleware, Worker
 from prometheus_client import Counter, Gauge, Histogram
 
-from quire.runtime.telemetry import REGISTRY
+from quire.runtime.telemetry import REGISTRY, added_up
 
 LABELS = ["queue_name", "actor_name"]
 # Dramatiq's own names and unit, so that dashboards made for it work.
@@ -21,8 +21,8 @@ ERRORS = Counter(
 REJECTS = Counter(
     "dramatiq_message_rejects_total", "The total number of dead-lettered messages.", LABELS, registry=REGISTRY
 )
-IN_PROGRESS = Gauge(
-    "dramatiq_messages_inprogress", "The number of messages in progress.", LABELS, registry=REGISTRY
+IN_PROGRESS = added_up(
+    Gauge("dramatiq_messages_inprogress", "The number of messages in progress.", LABELS, registry=REGISTRY)
 )
 DURATION = Histogram(
     "dramatiq_message_duration_milliseconds",
