@@ -29,6 +29,8 @@ from quire.runtime.database import Database
 from quire.runtime.http.contract_changes import incompatible_changes
 from quire.runtime.settings import load_settings
 from quire.runtime.storage import open_storage, url_signer
+from quire.runtime.telemetry import InstallationMetrics, MetricStore
+from quire.runtime.telemetry.metric_shipper import MetricShipper
 
 ROOT = Path(__file__).resolve().parents[1]
 CONTRACTS = ROOT / "contracts"
@@ -57,7 +59,9 @@ async def api_document() -> Document:
             )
             watch = CompletionWatch(engine.board, engine.broker)
             usage, builder = UsageRecorder(TokenStore(database)), JinjaHtmlBuilder()
-            parts = ApiParts(engine, signer, usage, watch, builder)
+            counts = MetricStore(database)
+            metrics = InstallationMetrics(counts, MetricShipper(counts, "api"))
+            parts = ApiParts(engine, signer, usage, watch, builder, metrics)
             return assemble_api(settings, parts).openapi()
 
 

@@ -18,6 +18,7 @@ from typing import Any
 import asyncpg
 import httpx
 import pytest
+from tests.fault.processes import descendants
 
 from quire.runtime.auth import Role, TenantStore, TokenGrant, TokenStore
 from quire.runtime.database import Database
@@ -37,6 +38,7 @@ class Press:
         self.directory = directory
         self.url = ""
         self.worker_url = ""
+        self.pids: dict[str, int] = {}
         self._processes: list[subprocess.Popen[bytes]] = []
         self._clients: list[httpx.Client] = []
 
@@ -44,6 +46,7 @@ class Press:
         """Both at once; a browser starts with the first document."""
         api = self.start_process("api", "--port", "0")
         worker = self.start_process("worker", QUIRE_METRICS_PORT="0", QUIRE_SWEEP_SEC="0.5")
+        self.pids = {"api": self._processes[0].pid, "worker": self._processes[1].pid}
         self.url = self.said(api, "api_listening")["url"]
         self.worker_url = f"http://127.0.0.1:{self.said(worker, 'metrics_listening')['port']}"
         return self
@@ -61,6 +64,13 @@ class Press:
             )
         self._processes.append(process)
         return log
+
+    def browsers_of(self, program: str) -> int:
+        """Browser processes among the descendants of the API or the worker."""
+        lines = (Path(f"/proc/{child}/cmdline") for child in descendants(self.pids[program]))
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            return sum(b"chrom" in line.read_bytes() for line in lines)
+        return self.browsers_of(program)
 
     def _names(self) -> dict[str, str]:
         return {

@@ -13,8 +13,10 @@ from uuid import uuid4
 import httpx
 import pytest
 from tests.integration.api_server import client_of
+from tests.integration.engine_fixture import engine_settings
 from tests.integration.jobs_office import Office, open_office, refused
 
+from quire.entrypoints.convert import convert_handlers
 from quire.runtime.database import Database
 
 PDF = b"%PDF-1.7\n1 0 obj\n<<>>\nendobj\n%%EOF\n"
@@ -30,6 +32,16 @@ async def office(
     monkeypatch.setenv("UPLOADS_DIR", str(tmp_path / "uploads"))
     async with open_office(dsn, database, tmp_path) as office:
         yield office
+
+
+async def test_directories_for_uploads_and_results_are_made_at_start(office: Office, tmp_path: Path) -> None:
+    assert (tmp_path / "uploads").is_dir()
+    results = tmp_path / "somewhere" / "results"
+    settings = engine_settings(
+        office.dsn, tmp_path, RESULTS_DIR=str(results), GATEWAY_URL="http://127.0.0.1:1"
+    )
+    async with convert_handlers(settings):
+        assert results.is_dir()
 
 
 async def hand_in(

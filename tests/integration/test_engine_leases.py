@@ -209,6 +209,7 @@ async def test_an_expired_lease_returns_its_job_to_the_queue_once_however_many_l
     assert sum(answer.requeued for answer in answers) == 1
     job = detail.job
     assert (job.state, job.attempt, job.crash_count, job.retry_count) == ("queued", 0, 1, 0)
+    assert (job.leased_by, job.lease_expires_at) == (None, None)
     assert [event.reason for event in detail.events].count("lease_expired") == 1
 
 

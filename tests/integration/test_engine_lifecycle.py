@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 from tests.integration.engine_fixture import (
     EVERYTHING,
+    bury,
     claim,
     claim_one,
     complete,
@@ -16,8 +17,10 @@ from tests.integration.engine_fixture import (
     ended,
     enqueue,
     enqueue_one,
+    expire_lease,
     job_of,
     opened_engine,
+    problem_of,
     run_sql,
     submission,
     working,
@@ -25,11 +28,15 @@ from tests.integration.engine_fixture import (
 )
 
 from quire.jobs import JobRequest, JobState
+from quire.jobs.domain.outcome import HandedBack
 from quire.jobs.domain.state import may_move
 from quire.runtime.telemetry import start_span
 
 ANN = uuid4()
 BOB = uuid4()
+NEWEST_MOVE = """
+SELECT j.state, e.to_state, j.xmin = e.xmin FROM jobs j JOIN job_events e ON e.job_id = j.id
+WHERE j.id = $1 ORDER BY e.event_no DESC LIMIT 1"""
 
 
 async def test_a_succeeded_job_tells_its_whole_life_in_columns_and_timeline(dsn: str, tmp_path: Path) -> None:
@@ -73,6 +80,40 @@ async def test_every_move_on_every_timeline_is_in_the_transition_table(dsn: str,
     assert len(rows) >= 12
     for source, target in rows:
         assert may_move(JobState(str(source)) if source else None, JobState(str(target))), (source, target)
+
+
+async def test_every_move_and_its_event_are_of_one_transaction(dsn: str, tmp_path: Path) -> None:
+    """The row of a job and that of its newest event were written under the same transaction id."""
+    async with opened_engine(dsn, tmp_path) as engine:
+
+        async def moved(job_id: UUID, state: str) -> None:
+            rows = await run_sql(engine, NEWEST_MOVE, job_id)
+            assert rows == [(state, state, True)]
+
+        job_id = await enqueue_one(engine)
+        await moved(job_id, "queued")
+        lease = await claim_one(engine, ANN)
+        await moved(job_id, "running")
+        await engine.leases.hand_back(ANN, [HandedBack(lease, 1, "throttle")])
+        await moved(job_id, "queued")
+        await claim_one(engine, ANN)
+        await expire_lease(engine, job_id)
+        await engine.leases.reclaim(10)
+        await moved(job_id, "queued")
+        await bury(engine, ANN, await claim_one(engine, ANN))
+        await moved(job_id, "failed")
+        await engine.problems.retry(await problem_of(engine, job_id), "olga")
+        await moved(job_id, "queued")
+        waiting = await enqueue_one(engine, depends_on=(job_id,))
+        await moved(waiting, "waiting")
+        await complete(engine, ANN, await claim_one(engine, ANN))
+        await moved(job_id, "succeeded")
+        await moved(waiting, "queued")
+        await engine.board.cancel(waiting, EVERYTHING, "ann", force=True)
+        await moved(waiting, "cancelled")
+        await run_sql(engine, "UPDATE jobs SET expires_at = now() - interval '1 s' WHERE id = $1", job_id)
+        await engine.expiry.expire([job_id], "sweeper")
+        await moved(job_id, "expired")
 
 
 async def test_an_error_message_is_stored_as_one_short_line(dsn: str, tmp_path: Path) -> None:

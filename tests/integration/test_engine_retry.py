@@ -55,6 +55,10 @@ async def test_a_code_that_no_policy_lists_is_terminal_at_once(dsn: str, tmp_pat
         job_id = await enqueue_one(engine, "jobs.fail", {"code": "NEVER_HEARD_OF"})
         job = (await ended(engine, job_id))[0]
     assert (job.state, job.attempt, job.error_code) == ("failed", 1, "NEVER_HEARD_OF")
+    assert job.started_at is not None
+    assert job.finished_at is not None
+    assert job.started_at <= job.finished_at
+    assert (job.leased_by, job.lease_expires_at, job.artifact_key) == (None, None, None)
 
 
 async def test_a_rule_for_one_size_class_says_nothing_about_the_others(dsn: str, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import hashlib
 import signal
 import time
 from collections.abc import AsyncIterator
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
@@ -222,6 +222,17 @@ async def test_waiting_answers_as_soon_as_the_job_ends_and_holds_no_connection(o
     await office.start_worker()
     done = await asyncio.gather(*polls)
     assert {job["state"] for job in done} == {"succeeded"}
+
+
+async def test_a_poll_that_could_wait_for_long_answers_when_its_job_ends(office: Office) -> None:
+    job_id = await submit(office.admin, "jobs.sleep", payload={"seconds": 0.3})
+    poll = asyncio.create_task(office.admin.get(f"/jobs/{job_id}", params={"wait": 30}, timeout=60))
+    await office.start_worker()
+    answer = await poll
+    late_by = datetime.now(UTC) - datetime.fromisoformat(answer.json()["finished_at"])
+    assert answer.json()["state"] == "succeeded"
+    # Not at the end of its time, nor with the next of the client's own polls.
+    assert late_by < timedelta(seconds=10)
 
 
 async def test_waiting_ends_with_the_state_of_now_when_time_is_up(office: Office) -> None:
@@ -542,7 +553,12 @@ async def test_gauges_tell_of_queues_breakers_and_workers(office: Office) -> Non
         'quire_queue_paused{queue="default"} 1.0',
         "quire_workers_live 1.0",
         'quire_breaker_open{integration="gateway"} 0.0',
+        'quire_breaker_open{integration="metered"} 0.5',
+        'quire_breaker_open{integration="narrow"} 1.0',
     )
+    for name, breaker in (("metered", "half_open"), ("narrow", "open")):
+        async with office.database.acquire() as connection:
+            await connection.execute("UPDATE integrations SET breaker = $2 WHERE name = $1", name, breaker)
 
     async def told() -> bool:
         text = (await office.admin.get("/metrics")).text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import re
 import subprocess
 from collections.abc import Callable, Iterator
@@ -29,6 +30,8 @@ from tests.integration.press import (
 from tests.integration.press import press as press
 from tests.integration.printing import text_of
 from tests.integration.webhook_receiver import receiving
+
+from quire.runtime.settings import load_settings
 
 MARKUP = '</style></title><script>alert(1)</script><img src="http://203.0.113.7/x">{{7*7}}'
 STATES = ("queued", "running", "succeeded", "failed", "expired")
@@ -218,6 +221,22 @@ def test_expired_document_is_gone_but_its_bytes_are_still_known(press: Press, an
     assert submit(ann, document("expires")) != job["job_id"]
 
 
+def test_sweep_deletes_the_bytes_of_an_expired_document_and_comes_every_hour(
+    press: Press, ann: httpx.Client
+) -> None:
+    assert load_settings().sweep_seconds == 3600
+    job_id = rendered(ann, document("swept"))["job_id"]
+
+    def files() -> list[str]:
+        walk = os.walk(press.directory)
+        return [name for folder, _, names in walk for name in names if job_id in f"{folder}/{name}"]
+
+    assert len(files()) == 1
+    press.sql("UPDATE jobs SET expires_at = now() - interval '1 s' WHERE id = $1", job_id)
+    until(lambda: not files())
+    until(lambda: press.sql("SELECT state FROM jobs WHERE id = $1", job_id)[0]["state"] == "expired")
+
+
 def test_fifty_identical_requests_at_once_make_one_job_and_one_artifact(
     press: Press, ann: httpx.Client, platform: httpx.Client
 ) -> None:
@@ -349,6 +368,35 @@ def test_payload_that_does_not_fit_is_refused_with_its_place(
 @pytest.mark.parametrize("name", ["nonsense", "../invoice", "INVOICE", "invoice/1.0", "raw_html", "_shared"])
 def test_template_off_the_list_is_refused(ann: httpx.Client, name: str) -> None:
     refused(ann.post("/pdf/jobs", json=document("off") | {"template_name": name}), 422, "TEMPLATE_ERROR")
+
+
+def test_worker_refuses_a_template_that_is_not_allowed_where_it_runs(
+    press: Press, ann: httpx.Client, admin: httpx.Client
+) -> None:
+    """As when the list of the API was longer when it accepted the document."""
+    with held_queue(admin):
+        job_id = submit(ann, document("off in the worker"))
+        rename = (
+            """UPDATE jobs SET payload = jsonb_set(payload, '{template_name}', '"nonsense"') WHERE id = $1"""
+        )
+        press.sql(rename, job_id)
+    job = ended(ann, job_id)
+    assert (job["status"], job["attempt"], job["error"]["error_code"]) == ("failed", 1, "TEMPLATE_ERROR")
+    assert "nonsense" in job["error"]["message"]
+
+
+def test_api_accepts_documents_and_prints_none_itself(
+    press: Press, ann: httpx.Client, admin: httpx.Client
+) -> None:
+    """No browser ever belonged to it, while the same documents had the worker start one."""
+    rendered(ann, document("printed elsewhere"))
+    with held_queue(admin):
+        job_id = submit(ann, document("printed by nobody"))
+        ann.get(f"/pdf/jobs/{job_id}", params={"wait": 2})
+        assert ann.get(f"/pdf/jobs/{job_id}").json()["status"] == "queued"
+        assert press.browsers_of("api") == 0
+        assert press.browsers_of("worker") > 0
+        ann.delete(f"/pdf/jobs/{job_id}")
 
 
 def test_unknown_version_and_unknown_option_are_refused(ann: httpx.Client) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,7 +31,9 @@ def test_jitter_stays_inside_its_bounds_for_any_retry(
     full = Backoff(base, factor, 600.0, "full").delay_seconds(retry, lambda: chance)
     additive = Backoff(base, factor, 600.0, "additive", 7.0).delay_seconds(retry, lambda: chance)
     assert 0 <= full <= grown <= 600
+    assert full == pytest.approx(chance * grown)
     assert grown <= additive <= grown + 7
+    assert additive == pytest.approx(grown + chance * 7)
 
 
 def rule(attempts: int, *codes: str, size_class: str | None = None) -> RetryRule:

@@ -99,6 +99,13 @@ def test_the_shipped_policies_are_valid() -> None:
     assert policies.retries.dead_letter_days == 10
 
 
+def test_the_shipped_classes_end_at_five_twenty_and_a_hundred_megabytes() -> None:
+    queues = load_policies(shipped_dir("config")).queues
+    ends = [5 * 2**20, 20 * 2**20, 100 * 2**20]
+    assert [queues.size_class_of(size) for size in ends] == ["small", "medium", "large"]
+    assert [queues.size_class_of(size + 1) for size in ends] == ["medium", "large", "xlarge"]
+
+
 def test_the_soft_limit_is_five_seconds_before_the_hard_one_unless_given(tmp_path: Path) -> None:
     text = (
         "version: 1\nqueues:\n  default: {hard_limit_seconds: 60}\n  quick: {hard_limit_seconds: 4}\n"
