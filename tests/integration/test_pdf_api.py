@@ -371,10 +371,10 @@ def test_template_off_the_list_is_refused(ann: httpx.Client, name: str) -> None:
 
 
 def test_worker_refuses_a_template_that_is_not_allowed_where_it_runs(
-    press: Press, ann: httpx.Client, admin: httpx.Client
+    press: Press, ann: httpx.Client, platform: httpx.Client
 ) -> None:
     """As when the list of the API was longer when it accepted the document."""
-    with held_queue(admin):
+    with held_queue(platform):
         job_id = submit(ann, document("off in the worker"))
         rename = (
             """UPDATE jobs SET payload = jsonb_set(payload, '{template_name}', '"nonsense"') WHERE id = $1"""
@@ -386,11 +386,11 @@ def test_worker_refuses_a_template_that_is_not_allowed_where_it_runs(
 
 
 def test_api_accepts_documents_and_prints_none_itself(
-    press: Press, ann: httpx.Client, admin: httpx.Client
+    press: Press, ann: httpx.Client, platform: httpx.Client
 ) -> None:
     """No browser ever belonged to it, while the same documents had the worker start one."""
     rendered(ann, document("printed elsewhere"))
-    with held_queue(admin):
+    with held_queue(platform):
         job_id = submit(ann, document("printed by nobody"))
         ann.get(f"/pdf/jobs/{job_id}", params={"wait": 2})
         assert ann.get(f"/pdf/jobs/{job_id}").json()["status"] == "queued"
