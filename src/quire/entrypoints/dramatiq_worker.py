@@ -5,6 +5,7 @@ in each process."""
 from __future__ import annotations
 
 import dramatiq
+import structlog
 from dramatiq.brokers.stub import StubBroker
 
 from quire.entrypoints.brokers import broker_scheme, broker_url
@@ -19,6 +20,8 @@ from quire.jobs.infrastructure.dramatiq.message_form import (
 )
 from quire.jobs.infrastructure.dramatiq.metrics import DramatiqMetrics
 from quire.runtime.settings import Settings, load_settings
+
+log = structlog.get_logger(__name__)
 
 DRAMATIQ_SCHEMES = ("redis", "rediss", "amqp", "amqps")
 
@@ -70,8 +73,13 @@ dramatiq.set_broker(broker)
 
 
 @dramatiq.actor(actor_name=ACTOR, queue_name=min(broker.get_declared_queues()), broker=broker)
-def deliver(_job_id: str) -> None:
-    """Returns, and so acknowledges, as soon as the worker beside has the job's id."""
+def deliver(*_arguments: object, **_named: object) -> None:
+    """Returns, and so acknowledges, as soon as the worker beside has the job's id. Whatever else a message holds is
+    not used: of Dramatiq's middleware, none that follows callbacks or pipelines is loaded."""
     message = dramatiq.middleware.CurrentMessage.get_current_message()
-    if _beside.worker is not None and message is not None:
+    if _beside.worker is None or message is None:
+        return
+    try:
         _beside.worker.inbox.offer(from_dramatiq(message))
+    except ValueError:
+        log.warning("message_not_ours", queue=message.queue_name)

@@ -7,14 +7,15 @@ from __future__ import annotations
 from typing import Any
 
 import structlog
-from rq import Queue, SimpleWorker, get_current_job
+from rq import Queue, SimpleWorker
 from rq.job import Job
+from rq.utils import current_timestamp, now
+from rq.worker_registration import clean_worker_registry
 
 from quire.entrypoints.brokers import broker_scheme, broker_url
 from quire.entrypoints.engine import read_policies
 from quire.entrypoints.worker_thread import WorkerThread
 from quire.jobs.infrastructure.rq.message_form import (
-    FUNCTION,
     QUEUE_PREFIX,
     SERIALIZER,
     from_rq,
@@ -45,16 +46,13 @@ QUEUES = _queues(_settings)
 
 
 def deliver(_job_id: str) -> None:
-    """Called by RQ. Returns as soon as the worker beside has the job's id."""
-    job = get_current_job()
-    if _worker is None or job is None:
-        raise RuntimeError("start RQ with -w quire.entrypoints.rq_worker.QuireWorker")
-    _worker.inbox.offer(from_rq(job))
+    """The function that messages name. `QuireWorker` never calls it, so it is called by a worker of another class."""
+    raise RuntimeError("start RQ with -w quire.entrypoints.rq_worker.QuireWorker")
 
 
 class QuireWorker(SimpleWorker):
-    """RQ's worker with a Quire worker beside it. It does not fork: what runs a job is not RQ's process but a slot of
-    the worker beside, with its own limits."""
+    """RQ's worker with a Quire worker beside it. It takes messages out of Redis and performs none: RQ would import and
+    call every function and callback that a message names, and anyone who may write to Redis could name any."""
 
     def __init__(self, queues: Any, *arguments: Any, **named: Any) -> None:
         if REDIS_URL is None:
@@ -75,16 +73,27 @@ class QuireWorker(SimpleWorker):
             _worker.join()
 
     def execute_job(self, job: Job, queue: Queue) -> None:
-        """RQ calls whatever function a message names; whoever may write to Redis could name any."""
+        """Takes the id and deletes the message. A message that the closing worker refuses goes back."""
+        refused = False
         try:
-            is_ours = job.func_name == FUNCTION
-        except Exception:
-            is_ours = False
-        if is_ours:
-            super().execute_job(job, queue)
-        else:
+            refused = _worker is not None and not _worker.inbox.offer(from_rq(job))
+        except ValueError:
             log.warning("message_not_ours", queue=queue.name)
-            job.delete(remove_from_queue=False)
+        if refused:
+            self.connection.lpush(queue.key, job.id)
+        else:
+            self.connection.delete(job.key)
+        queue.intermediate_queue.remove(job.id)
+
+    def clean_registries(self) -> None:
+        """RQ's own maintenance would call the failure callbacks of messages that it takes for abandoned. Ours only
+        drops entries: what a dead worker had taken, the republisher sends again."""
+        for queue in self.queues:
+            self.connection.delete(queue.intermediate_queue.key)
+            for registry in (queue.started_job_registry, queue.failed_job_registry):
+                self.connection.zremrangebyscore(registry.key, 0, current_timestamp())
+            clean_worker_registry(queue)
+        self.last_cleaned_at = now()  # type: ignore[assignment]
 
     def handle_warm_shutdown_request(self) -> None:
         """A message that waits for room must not hold the shutdown up."""

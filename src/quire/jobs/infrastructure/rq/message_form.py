@@ -12,7 +12,7 @@ from rq.serializers import JSONSerializer
 
 from quire.jobs.ports.v1.messenger import Message
 
-# What a worker of RQ's own command line calls.
+# What each message names. It lies in Redis, so it never moves; under our own worker class nothing calls it.
 FUNCTION = "quire.entrypoints.rq_worker.deliver"
 QUEUE_PREFIX = "quire."
 # RQ's default is pickle: whoever may write to Redis could run code in a worker.
@@ -45,6 +45,8 @@ def to_rq(message: Message) -> EnqueueData:
 def from_rq(job: Job) -> Message:
     """ValueError for what is no message of ours."""
     try:
+        if job.func_name != FUNCTION:
+            raise ValueError("another function")
         (job_id,) = job.args
         return Message(UUID(job_id), job.origin.removeprefix(QUEUE_PREFIX), job.meta.get("traceparent"))
     except Exception as error:
