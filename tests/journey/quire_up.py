@@ -17,22 +17,36 @@ START_SECONDS = 120.0
 
 
 class QuireUp:
-    def __init__(self, data_dir: Path, *options: str, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        data_dir: Path,
+        *options: str,
+        environment: Mapping[str, str] | None = None,
+        directory: Path | None = None,
+    ) -> None:
         self.data_dir = data_dir
         self.ready_path = data_dir.with_name(f"{data_dir.name}.ready")
         self.output_path = data_dir.with_name(f"{data_dir.name}.output")
         paths = ["--data-dir", str(data_dir), "--port", "0", "--ready-file", str(self.ready_path)]
         with self.output_path.open("a") as output:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "quire", "up", *paths, *options],
+                # The installed command, which imports nothing from the directory it runs in.
+                [str(Path(sys.executable).with_name("quire")), "up", *paths, *options],
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env={**clean_environment(), **(environment or {})},
                 # Not the developer's .env file.
-                cwd=data_dir.parent,
+                cwd=directory or data_dir.parent,
             )
         self.url = ""
         self.token = ""
+
+    def wait_started(self) -> None:
+        """Ready, or failed: a child that ended is reported at once."""
+        wait_until(lambda: self.ready_path.exists() or self._failed(), START_SECONDS)
+
+    def _failed(self) -> bool:
+        return self.process.poll() is not None or "exit code" in self.output
 
     def wait_ready(self) -> QuireUp:
         wait_until(lambda: self.ready_path.exists() or self.process.poll() is not None, START_SECONDS)
@@ -63,7 +77,7 @@ class QuireUp:
             match _command_line(pid):
                 case [program, *_] if program.endswith("/postgres"):
                     found["postgres"] = int(pid)
-                case [_, "-m", "quire", name, *_]:
+                case [_, "-P", "-m", "quire", name, *_]:
                     found[name] = int(pid)
         return found
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ from quire.entrypoints.home import Home
 from quire.entrypoints.listen_address import ListenAddress
 from quire.runtime.log_file import LogFile
 from quire.runtime.program import Command
+from quire.runtime.python_command import python_module
 from quire.runtime.settings import Settings
 
 API_GRACE_SECONDS = 15.0
@@ -86,5 +86,5 @@ def child_environment(layout: Layout, settings: Settings) -> dict[str, str]:
 def _quire(
     name: str, arguments: list[str], layout: Layout, environment: Mapping[str, str], grace_seconds: float
 ) -> Command:
-    command = [sys.executable, "-m", "quire", *arguments]
+    command = python_module("quire", *arguments)
     return Command(name, command, environment, LogFile(layout.home.logs / f"{name}.log"), grace_seconds)

@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from quire.entrypoints.api_location import ApiLocation
 from quire.kernel import UnavailableError
+from quire.runtime.python_command import python_module
 
 READY_SECONDS = 180.0
 STOP_SECONDS = 60.0
@@ -42,7 +42,7 @@ def private_quire() -> Iterator[ApiLocation]:
 def _start(root: Path, output: int) -> subprocess.Popen[bytes]:
     options = ["--data-dir", str(root / "data"), "--port", "0", "--ready-file", str(root / "ready")]
     return subprocess.Popen(
-        [sys.executable, "-m", "quire", "up", *options],
+        python_module("quire", "up", *options),
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=output,

@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import socket
-import sys
 import tempfile
 from typing import IO, Any
 
@@ -17,6 +16,7 @@ from quire.reading.domain.limits import ReadingLimits
 from quire.reading.infrastructure.jail.answer import Answer
 from quire.runtime.isolation import BARE_ENVIRONMENT, DIE_WITH_PARENT, without_network
 from quire.runtime.priority import keep_back
+from quire.runtime.python_command import python_module
 
 SERVER = "quire.reading.infrastructure.jail.fork_server"
 START_SECONDS = 60.0
@@ -165,8 +165,7 @@ async def _started(module: str) -> tuple[asyncio.subprocess.Process, socket.sock
         process = await asyncio.create_subprocess_exec(
             *without_network(),
             *DIE_WITH_PARENT,
-            # Of the directory it runs in, which anybody may write to, nothing is imported.
-            *(sys.executable, "-P", "-m", SERVER, module, str(theirs.fileno())),
+            *python_module(SERVER, module, str(theirs.fileno())),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,

@@ -8,13 +8,13 @@ import json
 import os
 import signal
 import struct
-import sys
 from collections.abc import Mapping
 
 from quire.render.domain.errors import NavigationTimeoutError, TemplateError
 from quire.render.domain.template_pack import TemplatePack
 from quire.runtime.isolation import BARE_ENVIRONMENT, DIE_WITH_PARENT, without_network
 from quire.runtime.priority import keep_back
+from quire.runtime.python_command import python_module
 
 ANSWER_MAX_BYTES = 40_000_000
 START_SECONDS = 30.0
@@ -88,9 +88,7 @@ async def _start_child() -> asyncio.subprocess.Process:
     child = await asyncio.create_subprocess_exec(
         *without_network(),
         *DIE_WITH_PARENT,
-        sys.executable,
-        "-m",
-        "quire.render.infrastructure.jinja.child",
+        *python_module("quire.render.infrastructure.jinja.child"),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
