@@ -38,7 +38,7 @@ class QuireProcess:
 
 @contextlib.asynccontextmanager
 async def running_quire(
-    *arguments: str, dsn: str, directory: Path, **env: str
+    *arguments: str, dsn: str, directory: Path, program: str = "quire", **env: str
 ) -> AsyncIterator[QuireProcess]:
     environment = {
         **os.environ,
@@ -50,7 +50,7 @@ async def running_quire(
     log = directory / "quire.log"
     with log.open("wb") as file:
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "quire", *arguments, env=environment, cwd=directory, stderr=file
+            sys.executable, "-m", program, *arguments, env=environment, cwd=directory, stderr=file
         )
     try:
         yield QuireProcess(process, log)

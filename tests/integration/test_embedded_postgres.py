@@ -18,11 +18,13 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from quire.runtime.account import LASTING_IDS
 from quire.runtime.embedded_postgres import EmbeddedPostgres, EmbeddedPostgresError, binaries
 from quire.runtime.embedded_postgres.account import choose_account
 from quire.runtime.embedded_postgres.postmaster_file import is_postmaster_of
 from quire.runtime.embedded_postgres.server import STOP_TIMEOUT_SECONDS
 
+NOBODY = 65534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 STARTER = """
@@ -265,6 +267,47 @@ def test_as_root_the_server_runs_unprivileged_under_a_closed_directory(server: E
     assert "0" not in fields["Uid"].split()
     assert int(fields["CapEff"], 16) == 0
     assert not choose_account(server.cluster).can_enter(server.cluster)
+
+
+@as_root
+async def test_a_cluster_of_nobody_is_taken_over_at_the_next_start(
+    server: EmbeddedPostgres, tmp_path: Path
+) -> None:
+    """Releases before ran Postgres as nobody. What the old owner may have left there leads out of the cluster."""
+    await ask(server.dsn, "CREATE TABLE kept AS SELECT 42 AS answer")
+    server.stop()
+    give_to_nobody(server.cluster)
+    outside = tmp_path / "outside"
+    outside.touch()
+    (server.cluster / "link").symlink_to(outside)
+    os.link(outside, server.cluster / "second-name")
+    # An earlier takeover that was interrupted.
+    os.chown(server.cluster / "base", LASTING_IDS[0], LASTING_IDS[0])
+    assert await ask(server.start(), "SELECT answer FROM kept") == 42
+    owner = server.cluster.stat().st_uid
+    assert owner not in (0, NOBODY)
+    own = [path for path in server.cluster.rglob("*") if path.name not in ("link", "second-name")]
+    assert {path.lstat().st_uid for path in own} == {owner}
+    assert outside.stat().st_uid == 0
+
+
+@as_root
+def test_a_cluster_with_files_elsewhere_is_not_taken_over_in_part(
+    server: EmbeddedPostgres, tmp_path: Path
+) -> None:
+    server.stop()
+    shutil.move(server.cluster / "pg_wal", tmp_path / "wal")
+    (server.cluster / "pg_wal").symlink_to(tmp_path / "wal")
+    for tree in (server.cluster, tmp_path / "wal"):
+        give_to_nobody(tree)
+    with pytest.raises(EmbeddedPostgresError, match="pg_wal in the cluster leads to files of user"):
+        server.start()
+    assert server.cluster.stat().st_uid == NOBODY
+
+
+def give_to_nobody(tree: Path) -> None:
+    for path in (tree, *tree.rglob("*")):
+        os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
 
 
 @as_root

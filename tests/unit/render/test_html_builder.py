@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import json
 import os
 import signal
+import struct
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from tests.unit.render.packs import LANGUAGES, NAMES, filled, pack_of, payload
 
 from quire.render.domain.errors import TemplateError
 from quire.render.domain.template_pack import Manifest, TemplatePack
 from quire.render.infrastructure.jinja.html_builder import JinjaHtmlBuilder
+from quire.runtime import seccomp
 
 HELLO = "<p>{{ name }}</p>"
 # What a template may try, and what is said of it.
@@ -89,8 +96,7 @@ async def test_cancelled_caller_leaves_no_answer_for_the_next(builder: JinjaHtml
 
 async def test_process_that_others_killed_costs_no_document(builder: JinjaHtmlBuilder) -> None:
     assert await works(builder)
-    (child,) = {int(pid) for pid in CHILDREN.read_text().split() if is_template_process(pid)}
-    os.kill(child, signal.SIGKILL)
+    os.kill(only_template_process(), signal.SIGKILL)
     assert await works(builder)
 
 
@@ -99,3 +105,80 @@ CHILDREN = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
 
 def is_template_process(pid: str) -> bool:
     return b"jinja.child" in Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+@pytest.mark.skipif(not seccomp.is_available(), reason="the numbers of this machine's calls are not known")
+async def test_template_process_is_confined_and_needs_no_namespace(builder: JinjaHtmlBuilder) -> None:
+    assert await works(builder)
+    child = only_template_process()
+    status = Path(f"/proc/{child}/status").read_text()
+    assert ("Seccomp:\t2\n" in status, "NoNewPrivs:\t1\n" in status) == (True, True)
+    assert [
+        kind for kind in ("net", "user", "mnt") if namespace(child, kind) != namespace("self", kind)
+    ] == []
+
+
+async def test_shipped_templates_are_filled_by_the_confined_process(builder: JinjaHtmlBuilder) -> None:
+    for name in NAMES:
+        for language in LANGUAGES:
+            data = payload(name, language)
+            assert await builder.build(pack_of(name), data, 20) == filled(name, data), (name, language)
+
+
+async def test_languages_of_own_templates_are_loaded_when_they_are_asked_for(
+    builder: JinjaHtmlBuilder,
+) -> None:
+    """The process can open no file once it runs: one that has loaded them takes its place."""
+    amounts = pack("{% for one in languages %}{{ 123456 | money('EUR', one) }};{% endfor %}")
+    filled = await builder.build(amounts, {"languages": ["sv", "de_AT", "en"]}, 20)
+    assert filled == "1\xa0234,56\xa0€;€\xa01.234,56;€1,234.56;"
+    with pytest.raises(TemplateError, match="xx"):
+        await builder.build(amounts, {"languages": ["xx"]}, 20)
+    assert await works(builder)
+
+
+# The process as it is, with one more filter: what template code could do if it broke out of Jinja's sandbox.
+BROKEN_OUT = """
+import os, socket
+from quire.render.infrastructure.jinja import child
+def attempt(name):
+    acts = {
+        "network": lambda: socket.socket(),
+        "local network": lambda: socket.socket(socket.AF_UNIX),
+        "file": lambda: open("/etc/passwd"),
+        "process": os.fork,
+        "signal": lambda: os.kill(os.getppid(), 0),
+    }
+    try:
+        acts[name]()
+    except OSError as error:
+        return error.errno
+    return "done"
+child.FILTERS["attempt"] = attempt
+child.main()
+"""
+
+
+@pytest.mark.skipif(not seccomp.is_available(), reason="the numbers of this machine's calls are not known")
+def test_code_that_breaks_out_of_a_template_reaches_no_network_file_or_process() -> None:
+    source = "{% for act in acts %}{{ act | attempt }} {% endfor %}"
+    acts = ["network", "local network", "file", "process", "signal"]
+    request = json.dumps({"source": source, "data": {"acts": acts}}).encode()
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", BROKEN_OUT],
+        input=struct.pack(">I", len(request)) + request,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    answer = done.stdout.partition(b"ready")[2][4:]
+    assert answer.decode() == "+" + f"{errno.EPERM} " * len(acts), done.stderr.decode()
+
+
+def only_template_process() -> int:
+    (child,) = {int(pid) for pid in CHILDREN.read_text().split() if is_template_process(pid)}
+    return child
+
+
+def namespace(pid: int | str, kind: str) -> str:
+    return str(Path(f"/proc/{pid}/ns/{kind}").readlink())

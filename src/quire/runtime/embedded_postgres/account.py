@@ -1,4 +1,4 @@
-"""The operating-system account Postgres runs as: ourselves, or an unprivileged one when we are root."""
+"""The operating-system account Postgres runs as: ourselves, or one of its own when we are root."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import TypedDict
 
 from quire.kernel import UnavailableError
+from quire.runtime.account import LASTING_IDS, NoFreeAccountError, free_account
 
-# A dedicated account is better, for `nobody` may own other daemons' files too.
-PREFERRED_NAMES = ("quire", "nobody")
+# The operator made it for us.
+DEDICATED_NAME = "quire"
+# Has a name and no rights, and other daemons may run as it: good for no more than making a cluster.
+SHARED_NAME = "nobody"
 
 
 class EmbeddedPostgresError(UnavailableError):
@@ -53,23 +56,47 @@ class Account:
 
 
 def choose_account(cluster: Path) -> Account:
-    """An existing cluster keeps its owner; root picks an unprivileged account; anyone else is itself."""
+    """An existing cluster keeps its owner, unless that is shared with other programs; root picks an account that is
+    Postgres' own; anyone else is itself."""
     if os.geteuid() != 0:
         return _own_account(cluster)
-    if cluster.exists():
-        owner = cluster.stat()
-        if owner.st_uid == 0:
-            raise EmbeddedPostgresError(
-                f"{cluster} belongs to root, and Postgres refuses to run as root; chown it"
-            )
-        return Account(owner.st_uid, owner.st_gid)
-    for name in PREFERRED_NAMES:
-        try:
-            entry = pwd.getpwnam(name)
-        except KeyError:
-            continue
-        return Account(entry.pw_uid, entry.pw_gid)
-    raise EmbeddedPostgresError("no unprivileged account: create one with `useradd --system quire`")
+    if not cluster.exists():
+        return _new_account()
+    owner = cluster.stat()
+    if owner.st_uid == 0:
+        raise EmbeddedPostgresError(
+            f"{cluster} belongs to root, and Postgres refuses to run as root; chown it"
+        )
+    return _new_account() if owner.st_uid == shared_account().uid else Account(owner.st_uid, owner.st_gid)
+
+
+def maker_account(account: Account) -> Account:
+    """Who runs `initdb`: it insists on an account with a name, and an id of our own choice has none."""
+    return shared_account() if account.uid in LASTING_IDS else account
+
+
+def shared_account() -> Account:
+    """Releases before had all of a cluster's life spent as it, beside readers of foreign documents."""
+    return _named(SHARED_NAME) or Account(65534, 65534)
+
+
+def _new_account() -> Account:
+    dedicated = _named(DEDICATED_NAME)
+    if dedicated is not None:
+        return dedicated
+    try:
+        free = free_account(LASTING_IDS)
+    except NoFreeAccountError as error:
+        raise EmbeddedPostgresError(f"{error}: create one with `useradd --system quire`") from None
+    return Account(free.uid, free.gid)
+
+
+def _named(name: str) -> Account | None:
+    try:
+        entry = pwd.getpwnam(name)
+    except KeyError:
+        return None
+    return Account(entry.pw_uid, entry.pw_gid)
 
 
 def _own_account(cluster: Path) -> Account:

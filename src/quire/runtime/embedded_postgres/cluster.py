@@ -8,7 +8,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from quire.runtime.embedded_postgres.account import Account, EmbeddedPostgresError
+from quire.runtime.embedded_postgres.account import Account, EmbeddedPostgresError, maker_account
+from quire.runtime.embedded_postgres.takeover import take_over
 
 ROLE = DATABASE = "quire"
 MAJOR_VERSION = "18"
@@ -58,10 +59,12 @@ def create_cluster(cluster: Path, programs: Path, account: Account, password: st
     staging = cluster.with_name(cluster.name + ".new")
     shutil.rmtree(staging, ignore_errors=True)
     staging.mkdir(mode=0o700)
-    account.give(staging)
-    _run_initdb(staging, programs, account)
-    _run_single_user(staging, programs, account, password)
-    _write_logins(staging, account)
+    maker = maker_account(account)
+    maker.give(staging)
+    _run_initdb(staging, programs, maker)
+    _run_single_user(staging, programs, maker, password)
+    _write_logins(staging, maker)
+    take_over(staging, account)
     staging.rename(cluster)
     _sync_directory(cluster.parent)
 

@@ -31,6 +31,7 @@ from quire.runtime.embedded_postgres.postmaster_file import (
     read_postmaster_file,
 )
 from quire.runtime.embedded_postgres.stuck_stop import wait_or_find_stuck
+from quire.runtime.embedded_postgres.takeover import take_over
 from quire.runtime.log_file import LogFile
 
 # Crash recovery of a full max_wal_size on a slow disk takes about this long.
@@ -94,7 +95,6 @@ class EmbeddedPostgres:
     def launch(self) -> subprocess.Popen[bytes]:
         """Spawns without waiting for readiness; a supervisor calls this again after every exit."""
         account = self._prepare()
-        self._stop_orphan()
         self._port = choose_port(self.data_dir / "port", self._wanted_port or self._port)
         log = self.log.open()
         try:
@@ -134,12 +134,14 @@ class EmbeddedPostgres:
 
     def _prepare(self) -> Account:
         self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        account = choose_account(self.cluster)
         self._hold_lock()
+        account = choose_account(self.cluster)
         self._password = keep_password(self.data_dir / "password")
         if not self.cluster.exists():
             create_cluster(self.cluster, find_programs(account), account, self._password)
         check_version(self.cluster)
+        self._stop_orphan()
+        take_over(self.cluster, account)
         return account
 
     def _hold_lock(self) -> None:

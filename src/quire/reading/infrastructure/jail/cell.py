@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from quire.kernel import QuireError
-from quire.reading.infrastructure.jail import seccomp
-from quire.runtime.isolation import limit
+from quire.runtime import seccomp
+from quire.runtime.isolation import SET_DEATH_SIGNAL, limit
 
-DIE_WITH_PARENT = 1
 FILES_MAX = 16
 DETAIL_LENGTH = 300
 
@@ -63,7 +62,7 @@ def _mapped(document: int) -> tuple[Any, int]:
 
 
 def _take_limits(request: dict[str, Any]) -> None:
-    ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
+    ctypes.CDLL(None).prctl(SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     # What is mapped by now is the server's; the document may add to that.

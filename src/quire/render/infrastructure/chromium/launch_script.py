@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 from quire.render.domain.errors import UnsupportedPlatformError
-from quire.render.infrastructure.chromium.account import Account
+from quire.runtime.account import Account
 
 TOOLS = ("unshare", "setpriv")
 # Printing takes all the processor there is; whoever only asks for a document should not feel it.

@@ -7,8 +7,8 @@ import secrets
 import subprocess
 from pathlib import Path
 
-from quire.render.infrastructure.chromium.account import Account
 from quire.render.infrastructure.chromium.font_set import install_fonts
+from quire.runtime.account import Account
 
 # Waits for the end of its input, which is the end of the worker whatever ended it. The browser may be starting just
 # then. Moving the directory away decides it at one moment: either the launch script has written its process id there

@@ -1,4 +1,4 @@
-"""The process that runs template code: no rights, no network (its parent sees to that), little memory. Takes framed
+"""The process that runs template code: no rights, no system calls but those of computing, little memory. Takes framed
 requests on standard input, answers on standard output, and imports nothing of Quire but its filters and its cell."""
 
 from __future__ import annotations
@@ -7,40 +7,51 @@ import json
 import resource
 import struct
 import sys
+from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import BinaryIO
 
+from babel.localedata import locale_identifiers
 from jinja2 import StrictUndefined, Template, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from quire.render.infrastructure.jinja.filters import FILTERS, day, money
+from quire.runtime import seccomp
 from quire.runtime.isolation import give_up_rights, limit
 
 MEMORY_MAX_BYTES = 512 * 1024 * 1024
 HTML_MAX_CHARACTERS = 8_000_000
 TEMPLATES_KEPT = 32
 LANGUAGES = ("en", "tr", "ru", "de", "fr", "es", "it", "nl", "pl", "pt", "uk")
+# Before an answer: filled, failed, or another process is needed that has loaded this language.
+FILLED, FAILED, LANGUAGE_WANTED = b"+", b"-", b"?"
 
 
 def main() -> None:
-    warm_up()
+    """The arguments are languages to load beside the usual ones."""
+    warm_up(sys.argv[1:])
     take_limits()
     give_up_rights()
+    seccomp.confine()
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     write_frame(sink, b"ready")
     while (request := read_frame(source)) is not None:
         write_frame(sink, answer(request))
 
 
-def warm_up() -> None:
-    """Everything that is read late by nature: language data, and what Jinja imports to describe an error."""
+def warm_up(more_languages: Sequence[str]) -> None:
+    """Everything that is read late by nature: language data, and what Jinja imports to describe an error. Afterwards
+    the process can open no file."""
     for source in (
         "{{ x }}",
         "{% if %}",
         "{{ 1 | money('EUR') }}{% for i in [1] %}{{ loop.index }}{% endfor %}",
     ):
         answer(json.dumps({"source": source, "data": {}}).encode())
-    for language in LANGUAGES:
+    # Which languages there are, and then what they say: all of them would take 200 MB.
+    locale_identifiers()
+    for language in (*LANGUAGES, *more_languages):
         money(100, "EUR", language)
         day("2026-01-31", language)
 
@@ -54,17 +65,20 @@ def take_limits() -> None:
 
 def answer(request: bytes) -> bytes:
     try:
-        return b"+" + fill(json.loads(request)).encode()
+        return FILLED + fill(json.loads(request)).encode()
     except MemoryError:
-        return b"-the template needs too much memory"
+        return FAILED + b"the template needs too much memory"
     except RecursionError:
-        return b"-the template calls itself without end"
+        return FAILED + b"the template calls itself without end"
     except TemplateError as error:
         line = getattr(error, "lineno", None)
         where = f" (line {line})" if line else ""
-        return f"-{type(error).__name__}: {error.message or error}{where}".encode()
+        return FAILED + f"{type(error).__name__}: {error.message or error}{where}".encode()
+    except PermissionError as error:
+        # Babel alone opens files here, one for each language.
+        return LANGUAGE_WANTED + Path(str(error.filename)).stem.encode()
     except Exception as error:
-        return f"-{type(error).__name__}: {error}".encode(errors="replace")
+        return FAILED + f"{type(error).__name__}: {error}".encode(errors="replace")
 
 
 def fill(request: dict[str, object]) -> str:

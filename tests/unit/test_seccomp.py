@@ -1,4 +1,4 @@
-"""What a reader cannot do once its door is shut."""
+"""What a process that reads what strangers wrote cannot do once its door is shut."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from quire.reading.infrastructure.jail import seccomp
+from quire.runtime import seccomp
 
 PROBE = """
 import json, mmap, os, signal, socket, sys
-from quire.reading.infrastructure.jail import seccomp
+from quire.runtime import seccomp
 
 def attempt(action):
     try:

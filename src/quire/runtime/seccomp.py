@@ -1,5 +1,5 @@
-"""The system calls a reader needs once everything is loaded: memory, its two files, the end. Any other answers EPERM,
-so no file can be opened, nothing sent, nobody signalled, nothing started."""
+"""The system calls that a reader of PDFs or a template process needs once everything is loaded: memory, the files
+that it has open, the end. Any other answers EPERM: it can open no file, send nothing, signal nobody, start nothing."""
 
 from __future__ import annotations
 
