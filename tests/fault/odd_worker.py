@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import uvloop
 from tests.fault.odd_handlers import odd_handlers
 from tests.fault.shifted_clock import shift_clock_on_signals
@@ -18,7 +20,8 @@ def main() -> None:
     settings = load_settings()
     configure_telemetry(settings, process="worker")
     handlers = [*shipped_handlers(), *odd_handlers()]
-    uvloop.run(run_and_leave(run_worker(settings, handlers)))
+    again = [sys.executable, "-m", "tests.fault.odd_worker"]
+    uvloop.run(run_and_leave(run_worker(settings, handlers, solo_command=again)))
 
 
 if __name__ == "__main__":

@@ -171,6 +171,21 @@ async def claim_one(engine: Engine, worker_id: UUID, queue: str = "default") -> 
     return leases[0]
 
 
+async def claim_suspect(engine: Engine, worker_id: UUID, queue: str = "default") -> Claim:
+    return await engine.leases.claim_suspect(worker_id, [engine.policies.queues.queue(queue)], 60.0)
+
+
+async def make_suspect(engine: Engine, job_id: UUID) -> None:
+    """Two workers die while they run it, and everything else that is due in its queue."""
+    queue = (await job_of(engine, job_id)).queue
+    for _ in range(2):
+        await claim(engine, uuid4(), queue)
+        await run_sql(
+            engine, "UPDATE jobs SET lease_expires_at = now() - interval '1 s' WHERE state = 'running'"
+        )
+        await engine.leases.reclaim(100)
+
+
 async def complete(engine: Engine, worker_id: UUID, *leases: Lease) -> frozenset[UUID]:
     done = [Succeeded(lease, 5, 3600.0) for lease in leases]
     return (await engine.leases.complete(worker_id, done)).accepted

@@ -15,6 +15,7 @@ from tests.integration.engine_fixture import (
     bury,
     claim,
     claim_one,
+    claim_suspect,
     complete,
     detail_of,
     ended,
@@ -24,6 +25,7 @@ from tests.integration.engine_fixture import (
     enqueue_one,
     expire_lease,
     job_of,
+    make_suspect,
     opened_engine,
     problem_of,
     run_sql,
@@ -224,41 +226,107 @@ async def test_a_lease_that_still_holds_is_left_alone(dsn: str, tmp_path: Path) 
 async def test_the_third_crash_makes_a_poison_job_a_problem(dsn: str, tmp_path: Path) -> None:
     async with opened_engine(dsn, tmp_path) as engine:
         job_id = await enqueue_one(engine)
-        for crash in (1, 2, 3):
+        for crash in (1, 2):
             await claim_one(engine, ANN)
             await expire_lease(engine, job_id)
             await engine.leases.reclaim(10)
             assert (await job_of(engine, job_id)).crash_count == crash
+        assert [lease.job_id for lease in (await claim_suspect(engine, BOB)).leases] == [job_id]
+        await expire_lease(engine, job_id)
+        await engine.leases.reclaim(10)
         job = await job_of(engine, job_id)
-        assert (job.state, job.error_code, job.fence) == ("failed", "WORKER_LOST", 3)
+        assert (job.state, job.error_code, job.fence, job.crash_count) == ("failed", "WORKER_LOST", 3, 3)
         assert (await problem_of(engine, job_id)).error_code == "WORKER_LOST"
         assert not (await claim(engine, ANN)).leases
+        assert not (await claim_suspect(engine, BOB)).leases
 
 
-async def test_jobs_on_their_last_chance_run_one_after_the_other_however_slowly_they_are_handed_back(
+@pytest.mark.parametrize("queue", ["default", "fair", "capped", "narrow", "gateway"])
+async def test_suspects_are_claimed_one_by_one_by_those_who_run_nothing_else(
+    dsn: str, tmp_path: Path, queue: str
+) -> None:
+    async with opened_engine(dsn, tmp_path) as engine:
+        suspects = [await enqueue_one(engine, queue=queue) for _ in range(2)]
+        await make_suspect(engine, suspects[0])
+        innocent = await enqueue_one(engine, queue=queue)
+        assert {(await job_of(engine, job_id)).crash_count for job_id in suspects} == {2}
+        assert [lease.job_id for lease in (await claim(engine, ANN, queue)).leases] == [innocent]
+        for job_id in suspects:
+            leases = (await claim_suspect(engine, BOB, queue)).leases
+            assert [lease.job_id for lease in leases] == [job_id]
+            await complete(engine, BOB, *leases)
+        assert not (await claim_suspect(engine, BOB, queue)).leases
+
+
+async def test_a_paused_queue_keeps_its_suspects(dsn: str, tmp_path: Path) -> None:
+    async with opened_engine(dsn, tmp_path) as engine:
+        await make_suspect(engine, await enqueue_one(engine))
+        queues = [engine.policies.queues.queue("default")]
+        assert await engine.leases.suspects_due(queues)
+        await engine.board.pause("default", "olga")
+        assert not await engine.leases.suspects_due(queues)
+        assert not (await claim_suspect(engine, BOB)).leases
+
+
+@pytest.mark.parametrize("returned", ["handed_back", "retried"])
+async def test_a_suspect_that_comes_back_is_still_one(dsn: str, tmp_path: Path, returned: str) -> None:
+    async with opened_engine(dsn, tmp_path) as engine:
+        job_id = await enqueue_one(engine)
+        await make_suspect(engine, job_id)
+        (lease,) = (await claim_suspect(engine, BOB)).leases
+        if returned == "retried":
+            await engine.leases.retry(BOB, [Retry(Failed(lease, 1, "TRANSIENT", "it broke"), 0.0)])
+        else:
+            await engine.leases.hand_back(BOB, [HandedBack(lease, 1, "shutdown")])
+        assert not (await claim(engine, ANN)).leases
+        assert len((await claim_suspect(engine, BOB)).leases) == 1
+
+
+async def test_a_message_cannot_name_a_suspect(dsn: str, tmp_path: Path) -> None:
+    async with opened_engine(dsn, tmp_path) as engine:
+        job_id = await enqueue_one(engine)
+        await make_suspect(engine, job_id)
+        queues = [engine.policies.queues.queue("default")]
+        assert not (await engine.leases.claim_named(ANN, queues, [job_id], 5, 60.0)).leases
+
+
+async def test_a_suspect_that_an_older_release_lined_up_is_put_into_the_lane_of_suspects(
     dsn: str, tmp_path: Path
 ) -> None:
-    at_once: list[int] = [0]
+    async with opened_engine(dsn, tmp_path) as engine:
+        job_id = await enqueue_one(engine)
+        await make_suspect(engine, job_id)
+        await run_sql(engine, "UPDATE job_lanes SET solo = false")
+        async with working(dsn, tmp_path):
+            job = (await ended(engine, job_id))[0]
+        reasons = [event.reason for event in (await detail_of(engine, job_id)).events]
+    assert (job.state, job.crash_count) == ("succeeded", 2)
+    assert reasons.count("runs_alone") == 1
+
+
+async def test_a_worker_without_a_process_for_suspects_runs_them_one_after_the_other(
+    dsn: str, tmp_path: Path
+) -> None:
+    running: set[UUID] = set()
+    beside: list[int] = []
 
     async def watch(payload: object, context: JobContext) -> None:
-        at_once.append(at_once[-1] + 1)
+        running.add(context.lease.job_id)
         await asyncio.sleep(0.02)
-        at_once.append(at_once[-1] - 1)
+        if context.lease.crash_count:
+            beside.append(len(running))
+        running.discard(context.lease.job_id)
 
     handlers = [Handler("test.watch", watch)]
     async with opened_engine(dsn, tmp_path, handlers=handlers) as engine:
         suspects = [await enqueue_one(engine, "test.watch", {"n": n}) for n in range(4)]
-        for _ in range(2):
-            await claim(engine, ANN)
-            for job_id in suspects:
-                await expire_lease(engine, job_id)
-            await engine.leases.reclaim(10)
-        # The worker looks for the next job before the others are back in their lane, and finds nothing.
-        slow = {"WORKER_COMPLETION_TICK_MS": 200, "WORKER_CONCURRENCY": 4}
-        async with working(dsn, tmp_path, handlers=handlers, **slow):
+        await make_suspect(engine, suspects[0])
+        others = [await enqueue_one(engine, "test.watch", {"n": n}) for n in range(4, 8)]
+        async with working(dsn, tmp_path, handlers=handlers, WORKER_CONCURRENCY=4):
             jobs = await ended(engine, *suspects, seconds=20)
+            await ended(engine, *others, seconds=20)
     assert {(job.state, job.crash_count, job.attempt) for job in jobs} == {("succeeded", 2, 1)}
-    assert max(at_once) == 1
+    assert beside == [1] * 4
 
 
 async def test_a_job_whose_cancel_was_asked_for_is_cancelled_when_its_worker_is_lost(

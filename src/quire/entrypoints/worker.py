@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from uuid import uuid4
 
@@ -24,6 +25,7 @@ from quire.jobs.application.running_job import RunningJob
 from quire.jobs.infrastructure.postgres.integration_gate import PostgresIntegrationGate
 from quire.jobs.infrastructure.postgres.lease_store import PostgresLeaseRenewer, PostgresLeaseStore
 from quire.jobs.infrastructure.process.child_runner import ProcessGroupRunner
+from quire.jobs.infrastructure.process.solo_process import ChildSoloProcess
 from quire.jobs.ports.v1.worker_registry import WorkerCard
 from quire.kernel import UnavailableError
 from quire.runtime.database import Database
@@ -31,10 +33,14 @@ from quire.runtime.garbage import settle_garbage
 from quire.runtime.settings import Settings, SettingsError
 from quire.runtime.telemetry import MetricStore, metrics_shipped, start_metrics_server
 
+# -P: not from the working directory.
+SOLO_COMMAND = (sys.executable, "-P", "-m", "quire", "worker")
+
 log = structlog.get_logger(__name__)
 
 
-def build_worker(engine: Engine, settings: Settings) -> Worker:
+def build_worker(engine: Engine, settings: Settings, solo_command: Sequence[str] | None = None) -> Worker:
+    """`solo_command`: starts this program again, for suspects. Without it this worker runs them itself, in turns."""
     card = _card(engine, settings)
     parts = WorkerParts(
         store=engine.leases,
@@ -50,6 +56,7 @@ def build_worker(engine: Engine, settings: Settings) -> Worker:
             engine.dsn, card.id, card.lease_seconds, timeout_seconds=max(1.0, card.lease_seconds / 4)
         ),
         rescue=lambda overdue, others: _rescue(engine, card, overdue, others),
+        solo=_solo_process(settings, card, solo_command),
     )
     options = WorkerOptions(
         shutdown_grace_seconds=settings.shutdown_grace_seconds,
@@ -58,6 +65,7 @@ def build_worker(engine: Engine, settings: Settings) -> Worker:
         sweep_seconds=settings.sweep_seconds,
         completion_batch=settings.completion_batch,
         completion_tick_seconds=settings.completion_tick_ms / 1000,
+        solo=settings.worker_solo,
     )
     return Worker(card, parts, options)
 
@@ -75,9 +83,26 @@ def _card(engine: Engine, settings: Settings) -> WorkerCard:
         pid=os.getpid(),
         version=quire.__version__,
         queues=tuple(queue.name for queue in queues),
-        concurrency=settings.worker_concurrency,
+        concurrency=1 if settings.worker_solo else settings.worker_concurrency,
         lease_seconds=settings.lease_seconds,
     )
+
+
+def _solo_process(
+    settings: Settings, card: WorkerCard, command: Sequence[str] | None
+) -> ChildSoloProcess | None:
+    if command is None or settings.worker_solo:
+        return None
+    names = {
+        "WORKER_SOLO": "true",
+        "WORKER_QUEUES": ",".join(card.queues),
+        # Inherited already.
+        "WORKER_NICENESS": "0",
+        # One port serves one process, and no message is for it.
+        "QUIRE_METRICS_PORT": "-1",
+        "QUIRE_BROKER_URL": "postgres://",
+    }
+    return ChildSoloProcess(command, names)
 
 
 async def _rescue(
@@ -101,6 +126,18 @@ def _working(shipped: Sequence[Handler], converting: Sequence[Handler]) -> list[
     return list({handler.kind: handler for handler in (*shipped, *converting)}.values())
 
 
+def stop_without_starter(worker: Worker) -> None:
+    """Our input closes when whoever started us stops or dies."""
+
+    def heard() -> None:
+        if not os.read(0, 1024):
+            asyncio.get_running_loop().remove_reader(0)
+            if not worker.stopping:
+                worker.stop()
+
+    asyncio.get_running_loop().add_reader(0, heard)
+
+
 def stop_on_signals(stop: Callable[[], None]) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop)
@@ -112,9 +149,13 @@ async def run_worker(
     *,
     inbox: Inbox | None = None,
     stopped_by: Callable[[Callable[[], None]], None] = stop_on_signals,
+    solo_command: Sequence[str] | None = None,
 ) -> None:
-    """Until SIGTERM or SIGINT; a second one does not wait for running jobs. `handlers`: instead of the shipped.
+    """Until SIGTERM or SIGINT; a second one does not wait for running jobs. `handlers`: instead of the shipped, and
+    then `solo_command` starts a program with the same ones.
     A program that is a worker of something else brings the `inbox` it fills, and its own way to stop."""
+    if solo_command is None and handlers is None:
+        solo_command = SOLO_COMMAND
     async with (
         worker_handlers(settings) as shipped,
         convert_handlers(settings) as converting,
@@ -126,9 +167,13 @@ async def run_worker(
             inbox=inbox,
         ) as engine,
     ):
-        worker = build_worker(engine, settings)
+        worker = build_worker(engine, settings, solo_command)
         settle_garbage()
         stopped_by(worker.stop)
+        if settings.worker_solo:
+            stop_without_starter(worker)
+            await worker.run()
+            return
         server = await start_metrics_server(settings, lambda: _ready(worker))
         if server is not None:
             log.info("metrics_listening", port=server.port)

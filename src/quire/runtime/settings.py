@@ -156,6 +156,11 @@ class Settings(BaseSettings):
         alias="WORKER_NICENESS",
         description="How far a worker steps back behind other processes of its machine; `quire up` sets 5.",
     )
+    worker_solo: bool = Field(
+        False,
+        alias="WORKER_SOLO",
+        description="Set by a worker for the process in which it lets a job run alone that may have killed workers.",
+    )
     lease_seconds: float = Field(
         60.0, ge=1.0, alias="WORKER_LEASE_TTL_SEC", description="Lease time; renewed at a third of it."
     )

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import random
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -21,6 +21,7 @@ from quire.jobs.application.heartbeat import Heartbeat
 from quire.jobs.application.limiter import Limiter, ask_to_stop
 from quire.jobs.application.reclaimer import Reclaimer
 from quire.jobs.application.running_job import RunningJob, StopReason
+from quire.jobs.application.suspect_watch import SuspectWatch, run_solo_process
 from quire.jobs.application.sweeper import Sweeper
 from quire.jobs.application.transitions import note_lease
 from quire.jobs.domain.lease import HeartbeatReply, Lease
@@ -34,14 +35,20 @@ from quire.jobs.ports.v1.child_runner import ChildRunner
 from quire.jobs.ports.v1.expiry_store import ExpiryStore
 from quire.jobs.ports.v1.integration_gate import IntegrationGate
 from quire.jobs.ports.v1.lease_store import Claim, LeaseRenewer, LeaseStore
+from quire.jobs.ports.v1.solo_process import SoloProcess
 from quire.jobs.ports.v1.worker_registry import WorkerCard, WorkerRegistry
 from quire.kernel import QuireError
 
 BEAT_SECONDS = 0.3
 # Finished jobs whose write is not acknowledged yet; beyond this the database is behind and takes no more claims.
 BACKLOG_FACTOR = 4
+# A solo worker that found no suspect for so long leaves; its starter looks for the next.
+SOLO_IDLE_SECONDS = 5.0
+# Past its own grace, which began with ours, a solo worker writes down what it hands back.
+SOLO_END_SECONDS = 10.0
 
 log = structlog.get_logger(__name__)
+Loops = dict[str, Coroutine[None, None, None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +59,8 @@ class WorkerOptions:
     sweep_seconds: float = 3600.0
     completion_batch: int = 200
     completion_tick_seconds: float = 0.002
+    solo: bool = False
+    """It runs suspects alone, one at a time, and leaves when there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +78,8 @@ class WorkerParts:
     policies: Policies
     open_renewer: Callable[[], LeaseRenewer]
     rescue: Callable[[Sequence[RunningJob], Sequence[RunningJob]], Awaitable[None]]
+    solo: SoloProcess | None = None
+    """Runs suspects. Without one this worker runs them itself, and nothing else meanwhile."""
 
 
 class Worker:
@@ -79,8 +90,9 @@ class Worker:
         self._queues: list[QueuePolicy] = [parts.policies.queues.queue(name) for name in card.queues]
         self._queues.sort(key=lambda queue: (queue.priority, queue.name))
         self._running: dict[UUID, RunningJob] = {}
-        # A job on its last chance runs alone: this worker waits for what it runs (quiet), then takes one (alone).
-        self._quiet = False
+        # A suspect's turn, in a worker without a process for them: it waits for what it runs, then takes the suspect.
+        self._turn = False
+        self._turn_over = asyncio.Event()
         self._alone = False
         self._wake = asyncio.Event()
         self._stopping = asyncio.Event()
@@ -88,6 +100,7 @@ class Worker:
         self._idle = asyncio.Event()
         self._idle.set()
         self._claimed_lately_at = time.monotonic()
+        self._idle_since: float | None = None
         self._completer = Completer(
             card.id,
             parts.store,
@@ -109,6 +122,12 @@ class Worker:
             self._hurry.set()
         self._stopping.set()
         self._wake.set()
+        if self._parts.solo is not None:
+            self._parts.solo.stop()
+
+    @property
+    def stopping(self) -> bool:
+        return self._stopping.is_set()
 
     @property
     def live(self) -> bool:
@@ -116,34 +135,24 @@ class Worker:
         return time.monotonic() - self._claimed_lately_at < max(10.0, 5 * self._options.poll_seconds)
 
     async def run(self) -> None:
-        parts, options = self._parts, self._options
+        parts = self._parts
         await self._register()
         parts.broker.subscribe(WORK, self._wake.set)
-        parts.broker.serve(self.card.queues)
+        if not self._options.solo:
+            parts.broker.serve(self.card.queues)
         parts.broker.subscribe(CANCEL, self._heartbeat.poke)
         await parts.broker.start()
         self._heartbeat.start()
-        reclaimer = Reclaimer(parts.store, parts.broker, options.reclaim_seconds)
-        sweeper = Sweeper(
-            self.card.id, parts.registry, parts.expiry, parts.artifacts, parts.policies, options.sweep_seconds
-        )
-        limiter = Limiter(self._running.values, self._abandon)
-        loops = [
-            asyncio.create_task(loop, name=name)
-            for name, loop in {
-                "completer": self._completer.run(),
-                "limiter": limiter.run(),
-                "presence": self._show_presence(),
-                "reclaimer": reclaimer.run(),
-                "sweeper": sweeper.run(),
-            }.items()
-        ]
+        named = self._own_loops() | ({} if self._options.solo else self._shared_loops())
+        loops = [asyncio.create_task(loop, name=name) for name, loop in named.items()]
         for loop in loops:
             loop.add_done_callback(self._loop_ended)
         try:
             await self._claim_to_the_end()
             await self._finish()
         finally:
+            if parts.solo is not None:
+                await parts.solo.close(SOLO_END_SECONDS)
             self._heartbeat.stop()
             for loop in loops:
                 loop.cancel()
@@ -151,6 +160,23 @@ class Worker:
             with contextlib.suppress(QuireError):
                 await parts.registry.sign_off(self.card.id)
             await parts.broker.close()
+
+    def _own_loops(self) -> Loops:
+        return {
+            "completer": self._completer.run(),
+            "limiter": Limiter(self._running.values, self._abandon).run(),
+            "presence": self._show_presence(),
+        }
+
+    def _shared_loops(self) -> Loops:
+        """What workers do for each other, beside their own jobs."""
+        parts, options = self._parts, self._options
+        reclaimer = Reclaimer(parts.store, parts.broker, options.reclaim_seconds)
+        sweeper = Sweeper(
+            self.card.id, parts.registry, parts.expiry, parts.artifacts, parts.policies, options.sweep_seconds
+        )
+        watch = SuspectWatch(parts.store, self._queues, options.reclaim_seconds, self._run_suspects)
+        return {"reclaimer": reclaimer.run(), "sweeper": sweeper.run(), "suspects": watch.run()}
 
     async def _register(self) -> None:
         await self._parts.registry.register(self.card)
@@ -177,7 +203,7 @@ class Worker:
         while not self._stopping.is_set():
             self._wake.clear()
             room = self._room()
-            named = self._parts.broker.take(max(0, room))
+            named = self._parts.broker.take(0 if self._takes_suspects else max(0, room))
             if room <= 0:
                 await self._wait(self._options.poll_seconds)
                 continue
@@ -191,7 +217,7 @@ class Worker:
             pause = 0.0
             self._claimed_lately_at = time.monotonic()
             metrics.JOBS_CLAIMED.inc(len(claim.leases))
-            self._take(claim.leases)
+            await self._take(claim.leases)
             if len(claim.leases) < room and not named:
                 await self._wait(self._nap_seconds(claim.retry_after_seconds))
             else:
@@ -202,6 +228,8 @@ class Worker:
     async def _claim(self, named: Sequence[UUID], room: int) -> Claim:
         """What messages named, and whatever else waits as soon as one of them is not to be had."""
         store, seconds = self._parts.store, self.card.lease_seconds
+        if self._takes_suspects:
+            return await store.claim_suspect(self.card.id, self._queues, seconds)
         if not named:
             return await store.claim(self.card.id, self._queues, room, seconds)
         claim = await store.claim_named(self.card.id, self._queues, named, room, seconds)
@@ -213,7 +241,7 @@ class Worker:
     def _room(self) -> int:
         if not self._heartbeat.healthy or self._alone:
             return 0
-        if self._quiet:
+        if self._takes_suspects:
             return 0 if self._running else 1
         if self._completer.backlog > BACKLOG_FACTOR * max(
             self.card.concurrency, self._options.completion_batch
@@ -233,22 +261,56 @@ class Worker:
 
     # --- running
 
-    def _take(self, leases: Sequence[Lease]) -> None:
-        """A job that the next crash would make a dead letter must not share the process with others: either it is the
-        one that kills workers, and then takes nobody with it, or it only stood beside that one, and now shows it.
-        Elsewhere it goes back to the front of its lane; its holder could crash with another's fault."""
-        if not leases:
-            # A worker that is quiet stays so: what it handed back may not have reached its lane yet.
+    async def _take(self, leases: Sequence[Lease]) -> None:
+        if self._takes_suspects:
+            await self._take_suspect(leases)
             return
         most = self._parts.policies.retries.max_crashes
-        suspects = [lease for lease in leases if lease.crash_count and lease.crash_count + 1 >= most]
-        self._alone = bool(suspects) and len(leases) == 1 and not self._running
-        self._quiet = bool(suspects) and not self._alone
         for lease in leases:
-            if self._quiet and lease in suspects:
+            if lease.crash_count and lease.crash_count + 1 >= most:
+                # Lined up by an older release, or under a policy that allowed more crashes.
                 self._completer.add(HandedBack(lease, 0, "runs_alone"))
             else:
                 self._start(lease)
+
+    async def _take_suspect(self, leases: Sequence[Lease]) -> None:
+        """A suspect must not share the process with others: either it is the job that kills workers, and then takes
+        nobody with it, or it only stood beside that one, and now shows it."""
+        self._turn = False
+        self._alone = bool(leases)
+        for lease in leases:
+            self._start(lease)
+        if self._alone:
+            self._idle_since = None
+        else:
+            self._turn_over.set()
+            # No answer is no reason to leave: the next claim says more.
+            with contextlib.suppress(QuireError):
+                await self._leave_if_idle()
+
+    async def _leave_if_idle(self) -> None:
+        if not self._options.solo:
+            return
+        now = time.monotonic()
+        self._idle_since = self._idle_since or now
+        # Those behind a closed gate are due and may be had soon: a new process would find the same.
+        if now - self._idle_since > SOLO_IDLE_SECONDS and not await self._parts.store.suspects_due(
+            self._queues
+        ):
+            self.stop()
+
+    @property
+    def _takes_suspects(self) -> bool:
+        return self._options.solo or self._turn
+
+    async def _run_suspects(self) -> None:
+        if self._parts.solo is not None:
+            await run_solo_process(self._parts.solo)
+            return
+        self._turn_over.clear()
+        self._turn = True
+        self._wake.set()
+        await self._turn_over.wait()
 
     def _start(self, lease: Lease) -> None:
         policies = self._parts.policies.queues
@@ -291,8 +353,10 @@ class Worker:
         if self._running.get(running.lease.job_id) is running:
             del self._running[running.lease.job_id]
         if not self._running:
-            self._alone = False
             self._idle.set()
+            if self._alone:
+                self._alone = False
+                self._turn_over.set()
         self._wake.set()
 
     def _abandon(self, running: RunningJob) -> None:
@@ -365,7 +429,8 @@ class Worker:
     async def _show_presence(self) -> None:
         registered = True
         while True:
-            claiming = not self._stopping.is_set() and self._heartbeat.healthy
+            # Who serves a queue is asked to decide whether work is accepted: suspects alone are no service.
+            claiming = not self._options.solo and not self._stopping.is_set() and self._heartbeat.healthy
             metrics.JOBS_RUNNING.set(len(self._running))
             try:
                 if not registered:

@@ -6,6 +6,7 @@ Two workers cannot overrun a cap, because the second reads after the first has c
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from uuid import UUID
 
 import asyncpg
@@ -23,6 +24,8 @@ LEASES = load("leases.sql")
 JOBS = load("jobs.sql")
 INTEGRATIONS = load("integrations.sql")
 
+Take = Callable[[int], Awaitable[list[asyncpg.Record]]]
+
 
 async def claim_gated_queue(
     connection: Connection,
@@ -34,6 +37,17 @@ async def claim_gated_queue(
 ) -> Claim:
     if not await connection.fetchval(_HAS_DUE_WORK, queue.name):
         return Claim([])
+
+    async def take(jobs: int) -> list[asyncpg.Record]:
+        return await _claim(connection, worker_id, queue, jobs, lease_seconds)
+
+    return await through_gate(connection, policies, queue, limit, take)
+
+
+async def through_gate(
+    connection: Connection, policies: Policies, queue: QueuePolicy, limit: int, take: Take
+) -> Claim:
+    """`take` claims up to so many jobs of the queue, while the gate is held."""
     async with connection.transaction():
         if await _paused(connection, queue):
             return Claim([])
@@ -43,13 +57,13 @@ async def claim_gated_queue(
             allowance = await _read_allowance(connection, policies, integration, limit)
         if allowance.jobs == 0:
             return Claim([], allowance.retry_after_seconds)
-        rows = await _claim(connection, worker_id, queue, allowance.jobs, lease_seconds)
+        rows = await take(allowance.jobs)
         if integration is not None and rows:
             await _spend(connection, integration, allowance, len(rows), queue)
     return Claim(leases_of(rows, probe=allowance.half_open), allowance.retry_after_seconds)
 
 
-_HAS_DUE_WORK = "SELECT EXISTS (SELECT 1 FROM job_lanes WHERE queue = $1 AND run_at <= now())"
+_HAS_DUE_WORK = "SELECT EXISTS (SELECT 1 FROM job_lanes WHERE queue = $1 AND run_at <= now() AND NOT solo)"
 
 
 async def _paused(connection: Connection, queue: QueuePolicy) -> bool:

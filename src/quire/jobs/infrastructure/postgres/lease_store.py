@@ -21,6 +21,7 @@ from quire.jobs.infrastructure.postgres.gated_claim import claim_gated_queue
 from quire.jobs.infrastructure.postgres.lease_row import leases_of
 from quire.jobs.infrastructure.postgres.named_claim import claim_named_jobs
 from quire.jobs.infrastructure.postgres.sql import load
+from quire.jobs.infrastructure.postgres.suspect_claim import claim_suspect, suspect_queues
 from quire.jobs.ports.v1.lease_store import Claim, Completion, DeadLetter, Reclaimed, Retry
 from quire.kernel import QuireError
 from quire.runtime.database import NOTICE_SILENCE, Connection, Database, prepare_connection
@@ -106,6 +107,16 @@ class PostgresLeaseStore:
                     waits += [claim.retry_after_seconds] if claim.retry_after_seconds is not None else []
         return Claim(leases, min(waits, default=None))
 
+    async def suspects_due(self, queues: Sequence[QueuePolicy]) -> bool:
+        async with self._database.acquire() as connection:
+            return bool(await suspect_queues(connection, queues))
+
+    async def claim_suspect(
+        self, worker_id: UUID, queues: Sequence[QueuePolicy], lease_seconds: float
+    ) -> Claim:
+        async with self._database.acquire() as connection:
+            return await claim_suspect(connection, self._policies, worker_id, queues, lease_seconds)
+
     async def complete(self, worker_id: UUID, done: Sequence[Succeeded]) -> Completion:
         artifacts = [item.artifact for item in done]
         made = any(artifacts)
@@ -140,6 +151,7 @@ class PostgresLeaseStore:
                 [item.error_code for item in failed],
                 [one_line(item.message) for item in failed],
                 [item.duration_ms for item in failed],
+                self._policies.retries.max_crashes,
             )
             await fail_dependants(connection, _cancelled(rows), self._dead_letter_seconds, str(worker_id))
         return frozenset(row["id"] for row in rows)
@@ -154,6 +166,7 @@ class PostgresLeaseStore:
                 [item.delay_seconds for item in returned],
                 [item.reason for item in returned],
                 [item.duration_ms for item in returned],
+                self._policies.retries.max_crashes,
             )
             await fail_dependants(connection, _cancelled(rows), self._dead_letter_seconds, str(worker_id))
         return frozenset(row["id"] for row in rows)

@@ -78,6 +78,17 @@ class LeaseStore(Protocol):
         had (taken, ended, not due, paused, gated, outranked by a smaller class), SHALL fill the room like `claim`."""
         ...
 
+    async def suspects_due(self, queues: Sequence[QueuePolicy]) -> bool:
+        """Whether a job that the next crash would make a dead letter waits in one of the queues."""
+        ...
+
+    async def claim_suspect(
+        self, worker_id: UUID, queues: Sequence[QueuePolicy], lease_seconds: float
+    ) -> Claim:
+        """As `claim`, but at most one job, and one that the next crash would make a dead letter. No other claim SHALL
+        return such a job. The caller SHALL run nothing beside it."""
+        ...
+
     async def complete(self, worker_id: UUID, done: Sequence[Succeeded]) -> Completion:
         """SHALL accept a job only under its current fence; the answer names the accepted ones.
         SHALL release jobs whose last dependency is among them."""

@@ -2,6 +2,8 @@
 -- writes do not ask for state = 'running': a lease exists exactly while a job runs (a CHECK of the table).
 -- A job is in job_lanes while it is queued or waiting, and in job_running while it runs; the statement that moves it
 -- moves that row too. Lock order everywhere: job_lanes, then jobs, then job_running.
+-- A suspect is a job that the next crash would make a dead letter. Its row in job_lanes says solo, and only claim_suspect
+-- takes it: for a worker that runs nothing else, so that a crash is that job's own and nobody else's.
 
 -- name: claim_open_lanes
 -- Purpose: take up to $3 due jobs from queues without gates, smaller classes first, oldest first inside a lane;
@@ -17,7 +19,7 @@ WITH lanes AS MATERIALIZED (
     CROSS JOIN generate_series(0, 3) AS p(priority)
     CROSS JOIN LATERAL (
         SELECT l.run_at FROM job_lanes l
-        WHERE l.queue = q.queue AND l.priority = p.priority AND l.run_at <= now()
+        WHERE l.queue = q.queue AND l.priority = p.priority AND l.run_at <= now() AND NOT l.solo
         ORDER BY l.run_at, l.job_id LIMIT 1
     ) AS head
     WHERE NOT EXISTS (SELECT 1 FROM queues s WHERE s.name = q.queue AND s.paused_at IS NOT NULL)
@@ -26,7 +28,7 @@ WITH lanes AS MATERIALIZED (
     SELECT candidate.job_id, candidate.place
     FROM lanes CROSS JOIN LATERAL (
         SELECT l.job_id, l.ctid AS place FROM job_lanes l
-        WHERE l.queue = lanes.queue AND l.priority = lanes.priority AND l.run_at <= now()
+        WHERE l.queue = lanes.queue AND l.priority = lanes.priority AND l.run_at <= now() AND NOT l.solo
         ORDER BY l.run_at, l.job_id
         LIMIT $3 FOR UPDATE SKIP LOCKED
     ) AS candidate
@@ -75,6 +77,7 @@ WITH RECURSIVE tenants AS (
         FROM (
             SELECT l.job_id, l.ctid AS place, l.priority, l.run_at FROM job_lanes l
             WHERE l.tenant_lane AND l.queue = $2 AND l.tenant_id = load.tenant_id AND l.run_at <= now()
+              AND NOT l.solo
             ORDER BY l.priority, l.run_at, l.job_id
             LIMIT least($3::bigint, coalesce($5::bigint - load.running, $3::bigint))
         ) AS oldest
@@ -92,6 +95,45 @@ WITH RECURSIVE tenants AS (
     UPDATE jobs SET
         state = 'running', fence = fence + 1, attempt = attempt + 1, leased_by = $1,
         lease_expires_at = now() + make_interval(secs => $4), started_at = coalesce(started_at, now()),
+        updated_at = now(), progress_percent = NULL
+    WHERE id = ANY (ARRAY(SELECT job_id FROM picked)) AND state = 'queued'
+    RETURNING id, fence, kind, queue, priority, tenant_id, created_by, attempt, crash_count, payload, traceparent,
+              document_id, external_ref, run_at, created_at
+), running AS (
+    INSERT INTO job_running (job_id, queue, tenant_id) SELECT id, queue, tenant_id FROM claimed
+    ON CONFLICT (job_id) DO NOTHING
+), event AS (
+    INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor)
+    SELECT id, 'queued', 'running', attempt, fence, $1::text FROM claimed
+)
+SELECT id, fence, kind, queue, tenant_id, created_by, attempt, crash_count, payload::text AS payload_text, traceparent,
+       document_id, external_ref, extract(epoch FROM now() - created_at)::float8 AS age_seconds
+FROM claimed ORDER BY priority, run_at, id
+
+-- name: suspect_queues
+-- Purpose: those of the queues $1 in which a suspect is due, most urgent first. Locks: none.
+SELECT l.queue FROM job_lanes l
+WHERE l.solo AND l.queue = ANY ($1::text[]) AND l.run_at <= now()
+  AND NOT EXISTS (SELECT 1 FROM queues s WHERE s.name = l.queue AND s.paused_at IS NOT NULL)
+GROUP BY l.queue ORDER BY min(l.priority), min(l.run_at)
+
+-- name: claim_suspect
+-- Purpose: take the oldest due suspect of one queue, for a worker that runs nothing else.
+-- $1 worker id, $2 queue, $3 lease seconds, $4 a tenant's cap on running work or NULL.
+-- Locks: that row, SKIP LOCKED. Reads job_lanes_solo, which is as small as there are suspects.
+WITH picked AS MATERIALIZED (
+    SELECT l.job_id, l.ctid AS place FROM job_lanes l
+    WHERE l.solo AND l.queue = $2 AND l.run_at <= now()
+      AND ($4::bigint IS NULL OR $4::bigint > (
+          SELECT count(*) FROM job_running r WHERE r.queue = $2 AND r.tenant_id = l.tenant_id))
+    ORDER BY l.priority, l.run_at, l.job_id
+    LIMIT 1 FOR UPDATE SKIP LOCKED
+), taken AS (
+    DELETE FROM job_lanes WHERE ctid = ANY (ARRAY(SELECT place FROM picked))
+), claimed AS (
+    UPDATE jobs SET
+        state = 'running', fence = fence + 1, attempt = attempt + 1, leased_by = $1,
+        lease_expires_at = now() + make_interval(secs => $3), started_at = coalesce(started_at, now()),
         updated_at = now(), progress_percent = NULL
     WHERE id = ANY (ARRAY(SELECT job_id FROM picked)) AND state = 'queued'
     RETURNING id, fence, kind, queue, priority, tenant_id, created_by, attempt, crash_count, payload, traceparent,
@@ -183,7 +225,8 @@ SELECT id FROM released WHERE state = 'queued'
 
 -- name: retry_jobs
 -- Purpose: a failed attempt goes back to the queue after its delay; a cancel asked for meanwhile ends it instead.
--- $1 worker id, $2 ids, $3 fences, $4 delays s, $5 codes, $6 messages, $7 durations ms. Locks: the rows.
+-- $1 worker id, $2 ids, $3 fences, $4 delays s, $5 codes, $6 messages, $7 durations ms, $8 most crashes.
+-- Locks: the rows.
 WITH failed AS (
     SELECT * FROM unnest($2::uuid[], $3::bigint[], $4::float8[], $5::text[], $6::text[], $7::int[])
         AS f(id, fence, delay_seconds, error_code, message, duration_ms)
@@ -197,12 +240,14 @@ WITH failed AS (
         updated_at = now()
     FROM failed f
     WHERE j.id = f.id AND j.fence = f.fence AND j.leased_by = $1
-    RETURNING j.id, j.queue, j.priority, j.run_at, j.tenant_id, j.tenant_lane, j.state, j.attempt, j.fence, f.error_code, f.duration_ms
+    RETURNING j.id, j.queue, j.priority, j.run_at, j.tenant_id, j.tenant_lane, j.state, j.attempt, j.fence,
+              j.crash_count, f.error_code, f.duration_ms
 ), stopped AS (
     DELETE FROM job_running WHERE job_id = ANY (ARRAY(SELECT id FROM updated))
 ), lined_up AS (
-    INSERT INTO job_lanes (queue, priority, run_at, job_id, tenant_id, tenant_lane)
-    SELECT queue, priority, run_at, id, tenant_id, tenant_lane FROM updated WHERE state = 'queued'
+    INSERT INTO job_lanes (queue, priority, run_at, job_id, tenant_id, tenant_lane, solo)
+    SELECT queue, priority, run_at, id, tenant_id, tenant_lane, crash_count > 0 AND crash_count + 1 >= $8
+    FROM updated WHERE state = 'queued'
     ON CONFLICT DO NOTHING
 ), event AS (
     INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, reason, error_code, duration_ms)
@@ -212,7 +257,7 @@ SELECT id, state FROM updated
 
 -- name: hand_back_jobs
 -- Purpose: return unfinished work with its attempt restored: shutdown, throttle, a closed integration.
--- $1 worker id, $2 ids, $3 fences, $4 delays s, $5 reasons, $6 durations ms. Locks: the rows.
+-- $1 worker id, $2 ids, $3 fences, $4 delays s, $5 reasons, $6 durations ms, $7 most crashes. Locks: the rows.
 --   A cancel asked for meanwhile is honoured here.
 WITH returned AS (
     SELECT * FROM unnest($2::uuid[], $3::bigint[], $4::float8[], $5::text[], $6::int[])
@@ -226,12 +271,14 @@ WITH returned AS (
         run_at = CASE WHEN r.delay_seconds > 0 THEN now() + make_interval(secs => r.delay_seconds) ELSE j.run_at END
     FROM returned r
     WHERE j.id = r.id AND j.fence = r.fence AND j.leased_by = $1
-    RETURNING j.id, j.queue, j.priority, j.run_at, j.tenant_id, j.tenant_lane, j.state, j.attempt, j.fence, r.reason, r.duration_ms
+    RETURNING j.id, j.queue, j.priority, j.run_at, j.tenant_id, j.tenant_lane, j.state, j.attempt, j.fence,
+              j.crash_count, r.reason, r.duration_ms
 ), stopped AS (
     DELETE FROM job_running WHERE job_id = ANY (ARRAY(SELECT id FROM updated))
 ), lined_up AS (
-    INSERT INTO job_lanes (queue, priority, run_at, job_id, tenant_id, tenant_lane)
-    SELECT queue, priority, run_at, id, tenant_id, tenant_lane FROM updated WHERE state = 'queued'
+    INSERT INTO job_lanes (queue, priority, run_at, job_id, tenant_id, tenant_lane, solo)
+    SELECT queue, priority, run_at, id, tenant_id, tenant_lane, crash_count > 0 AND crash_count + 1 >= $7
+    FROM updated WHERE state = 'queued'
     ON CONFLICT DO NOTHING
 ), event AS (
     INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, reason, duration_ms)
@@ -263,7 +310,8 @@ WITH ended AS (
 SELECT id, state FROM updated
 
 -- name: reclaim_jobs
--- Purpose: give expired leases back. Counts a crash, not an attempt; at $2 crashes the job is a dead letter.
+-- Purpose: give expired leases back. Counts a crash, not an attempt; at $2 crashes the job is a dead letter, and one
+--   crash before that it is a suspect.
 -- $1 page size, $2 most crashes, $3 keep seconds of a dead letter, $4 actor.
 -- Locks: SKIP LOCKED, so a page never waits for a job that is being written, and the state and expiry are
 --   checked again under the lock. Reads job_running, one look-up in jobs for each of its rows.
@@ -286,12 +334,14 @@ WITH expired AS MATERIALIZED (
         crash_count = crash_count + 1, attempt = attempt - 1, leased_by = NULL, lease_expires_at = NULL,
         progress_percent = NULL, updated_at = now()
     WHERE id = ANY (ARRAY(SELECT id FROM expired)) AND state = 'running' AND lease_expires_at < now()
-    RETURNING id, queue, priority, run_at, tenant_id, tenant_lane, state, attempt, fence, kind, created_at, traceparent
+    RETURNING id, queue, priority, run_at, tenant_id, tenant_lane, state, attempt, crash_count, fence, kind, created_at,
+              traceparent
 ), stopped AS (
     DELETE FROM job_running WHERE job_id = ANY (ARRAY(SELECT id FROM updated))
 ), lined_up AS (
-    INSERT INTO job_lanes (queue, priority, run_at, job_id, tenant_id, tenant_lane)
-    SELECT queue, priority, run_at, id, tenant_id, tenant_lane FROM updated WHERE state = 'queued'
+    INSERT INTO job_lanes (queue, priority, run_at, job_id, tenant_id, tenant_lane, solo)
+    SELECT queue, priority, run_at, id, tenant_id, tenant_lane, crash_count + 1 >= $2
+    FROM updated WHERE state = 'queued'
     ON CONFLICT DO NOTHING
 ), event AS (
     INSERT INTO job_events (job_id, from_state, to_state, attempt, fence, actor, reason, error_code)

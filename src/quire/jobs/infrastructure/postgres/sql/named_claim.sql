@@ -16,7 +16,7 @@ WITH named AS MATERIALIZED (
     FROM unnest($4::text[]) AS q(queue) CROSS JOIN generate_series(0, 3) AS p(priority)
     CROSS JOIN LATERAL (
         SELECT 1 FROM job_lanes l
-        WHERE l.queue = q.queue AND l.priority = p.priority AND l.run_at <= now() LIMIT 1
+        WHERE l.queue = q.queue AND l.priority = p.priority AND l.run_at <= now() AND NOT l.solo LIMIT 1
     ) AS due
     WHERE NOT EXISTS (SELECT 1 FROM queues s WHERE s.name = q.queue AND s.paused_at IS NOT NULL)
 ), wanted AS MATERIALIZED (
@@ -26,7 +26,7 @@ WITH named AS MATERIALIZED (
     SELECT held.job_id, held.place FROM wanted CROSS JOIN LATERAL (
         SELECT l.job_id, l.ctid AS place FROM job_lanes l
         WHERE l.queue = wanted.queue AND l.priority = wanted.priority AND l.run_at = wanted.run_at
-          AND l.job_id = wanted.id
+          AND l.job_id = wanted.id AND NOT l.solo
         LIMIT 1 FOR UPDATE SKIP LOCKED
     ) AS held
 ), taken AS (
