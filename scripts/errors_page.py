@@ -56,6 +56,7 @@ ENGINE_CODES = {
     "PAYLOAD_UNDECODABLE": "the handler's `decode` refused the payload",
     "RESULT_INVALID": "the handler returned something that is not JSON, or more than 64 KiB of it",
     "HANDLER_CRASHED": "the handler raised something that is not a `QuireError`",
+    "OUTCOME_UNSTORABLE": "the database cannot hold what the handler ended with: its error code, a delay out of range",
 }
 
 

@@ -171,8 +171,11 @@ async def claim_one(engine: Engine, worker_id: UUID, queue: str = "default") -> 
     return leases[0]
 
 
-async def claim_suspect(engine: Engine, worker_id: UUID, queue: str = "default") -> Claim:
-    return await engine.leases.claim_suspect(worker_id, [engine.policies.queues.queue(queue)], 60.0)
+async def claim_suspect(
+    engine: Engine, worker_id: UUID, queue: str = "default", lease_seconds: float = 60.0
+) -> Claim:
+    queues = [engine.policies.queues.queue(queue)]
+    return await engine.leases.claim_suspect(worker_id, queues, lease_seconds)
 
 
 async def make_suspect(engine: Engine, job_id: UUID) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import threading
 import time
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from pathlib import Path
 from uuid import UUID, uuid4
 
+import asyncpg
 import pytest
 from tests.integration.engine_fixture import (
     EVERYTHING,
@@ -73,7 +76,38 @@ async def test_a_handler_that_blocks_the_event_loop_does_not_lose_its_lease(dsn:
 
 
 async def test_the_leases_of_a_blocked_loop_are_renewed_meanwhile(dsn: str, tmp_path: Path) -> None:
-    """The expiry moves forward although the worker's event loop stands still."""
+    """The expiry of all its jobs moves forward although the worker's event loop stands still: the handler holds it
+    until somebody outside has seen each lease renewed twice. The other job has no part in that: its outcome waits for
+    the loop, and its lease for the outcome."""
+    both_run = asyncio.Barrier(2)
+    seen: dict[UUID, set[datetime]] = {}
+
+    async def hold_the_loop(payload: object, context: JobContext) -> None:
+        await both_run.wait()
+        outside = threading.Thread(target=lambda: asyncio.run(_see_renewals(dsn, seen, times=2)))
+        outside.start()
+        outside.join()
+
+    async def stand_by(payload: object, context: JobContext) -> None:
+        await both_run.wait()
+
+    handlers = [Handler("test.hold", hold_the_loop), Handler("test.stand_by", stand_by)]
+    async with engine_at_work(
+        dsn,
+        tmp_path,
+        handlers=handlers,
+        WORKER_LEASE_TTL_SEC=1.5,
+    ) as engine:
+        job_ids = [await enqueue_one(engine, handler.kind) for handler in handlers]
+        jobs = await ended(engine, *job_ids, seconds=60)
+    assert {(job.state, job.attempt, job.crash_count, job.fence) for job in jobs} == {("succeeded", 1, 0, 1)}
+    assert seen.keys() == set(job_ids)
+    assert min(len(times) for times in seen.values()) >= 3
+
+
+async def test_a_heartbeat_renews_a_lease_that_has_run_out_and_that_nobody_took(
+    dsn: str, tmp_path: Path
+) -> None:
     async with opened_engine(dsn, tmp_path) as engine:
         job_id = await enqueue_one(engine)
         lease = await claim_one(engine, ANN)
@@ -363,6 +397,23 @@ async def test_a_live_worker_gives_back_the_jobs_of_a_dead_one(dsn: str, tmp_pat
         async with working(dsn, tmp_path):
             job = (await ended(engine, job_id))[0]
     assert (job.state, job.crash_count, job.attempt) == ("succeeded", 1, 1)
+
+
+async def _see_renewals(dsn: str, seen: dict[UUID, set[datetime]], *, times: int) -> None:
+    """From a thread and over a connection of its own, until each running job has had so many renewals."""
+    connection = await asyncpg.connect(dsn)
+    deadline = time.monotonic() + 40
+    try:
+        while time.monotonic() < deadline:
+            for row in await connection.fetch(
+                "SELECT id, lease_expires_at FROM jobs WHERE state = 'running'"
+            ):
+                seen.setdefault(row["id"], set()).add(row["lease_expires_at"])
+            if seen and min(map(len, seen.values())) > times:
+                return
+            await asyncio.sleep(0.02)
+    finally:
+        await connection.close()
 
 
 async def _take_lease_away(engine: Engine, job_id: UUID) -> None:

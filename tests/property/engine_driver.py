@@ -11,6 +11,7 @@ from uuid import UUID
 from tests.integration.engine_fixture import (
     EVERYTHING,
     claim,
+    claim_suspect,
     expire_lease,
     opened_engine,
     run_sql,
@@ -56,6 +57,9 @@ class EngineDriver:
 
     def claim(self, worker: UUID, limit: int) -> list[Lease]:
         return self.run(claim(self.engine, worker, limit=limit, lease_seconds=600.0)).leases
+
+    def claim_suspect(self, worker: UUID) -> list[Lease]:
+        return self.run(claim_suspect(self.engine, worker, lease_seconds=600.0)).leases
 
     def renew(self, worker: UUID, leases: Sequence[Lease]) -> HeartbeatReply:
         renewer = self._renewers.setdefault(worker, PostgresLeaseRenewer(self._dsn, worker, 600.0, 10.0))

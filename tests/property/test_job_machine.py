@@ -20,7 +20,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from tests.property.engine_driver import EngineDriver
-from tests.property.job_model import Model
+from tests.property.job_model import MAX_CRASHES, Model
 
 from quire.jobs import JobState
 from quire.jobs.domain.errors import DependencyUnusableError
@@ -75,9 +75,21 @@ class JobMachine(RuleBasedStateMachine):
 
     @rule(worker=workers, limit=st.integers(1, 3))
     def claim(self, worker: UUID, limit: int) -> None:
-        order = "SELECT id FROM jobs WHERE state = 'queued' ORDER BY priority, run_at, id LIMIT $1"
-        oldest = [row[0] for row in self.driver.sql(order, limit)]
-        taken = self.driver.claim(worker, limit)
+        oldest = self.oldest_queued("crash_count < $2", limit)
+        self.note_claim(worker, oldest, self.driver.claim(worker, limit))
+
+    @rule(worker=workers)
+    def claim_suspect(self, worker: UUID) -> None:
+        oldest = self.oldest_queued("crash_count >= $2", 1)
+        self.note_claim(worker, oldest, self.driver.claim_suspect(worker))
+
+    def oldest_queued(self, which: str, limit: int) -> list[UUID]:
+        order = (
+            f"SELECT id FROM jobs WHERE state = 'queued' AND {which} ORDER BY priority, run_at, id LIMIT $1"
+        )
+        return [row[0] for row in self.driver.sql(order, limit, MAX_CRASHES - 1)]
+
+    def note_claim(self, worker: UUID, oldest: list[UUID], taken: list[Lease]) -> None:
         assert [lease.job_id for lease in taken] == oldest
         for lease in taken:
             self.model.claim(lease.job_id, worker)
@@ -165,6 +177,7 @@ class JobMachine(RuleBasedStateMachine):
     def keep_crashing(self, worker: UUID, times: int) -> None:
         for _ in range(times):
             self.claim(worker, 2)
+            self.claim_suspect(worker)
             for pick in range(len(self.model.in_state("running"))):
                 self.expire_lease(pick)
             self.reclaim()
@@ -233,6 +246,10 @@ class JobMachine(RuleBasedStateMachine):
         waiting = "SELECT job_id FROM job_lanes WHERE run_at = 'infinity'"
         assert {row[0] for row in self.driver.sql(waiting)} == {
             job.id for job in self.model.in_state("waiting")
+        }
+        suspects = "SELECT job_id FROM job_lanes WHERE solo"
+        assert {row[0] for row in self.driver.sql(suspects)} == {
+            job.id for job in self.model.in_state("queued") if job.crash_count >= MAX_CRASHES - 1
         }
         running = sorted(row[0] for row in self.driver.sql("SELECT job_id FROM job_running"))
         assert running == sorted(job.id for job in self.model.in_state("running"))

@@ -1,5 +1,6 @@
 """Writes outcomes together: one statement for many finished jobs. A job's lease is kept until its write is
-acknowledged; what a broken connection left unwritten is written again, and the fence makes that harmless."""
+acknowledged; what a broken connection left unwritten is written again, and the fence makes that harmless. What can
+never be written is found among the others and becomes a failure of its own job."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ import structlog
 from quire.jobs.application import metrics
 from quire.jobs.application.settle_failure import Verdict, settle_failure
 from quire.jobs.application.transitions import note_lease
+from quire.jobs.domain.errors import OUTCOME_UNSTORABLE, OutcomeUnstorableError
 from quire.jobs.domain.outcome import Cancelled, Failed, HandedBack, Outcome, Succeeded
 from quire.jobs.domain.policies import Policies
 from quire.jobs.domain.state import JobState
@@ -23,6 +25,11 @@ from quire.jobs.ports.v1.lease_store import DeadLetter, LeaseStore, Retry
 from quire.kernel import QuireError
 
 RETRY_PAUSE_SECONDS = 0.25
+DURATION_MAX_MS = 2**31 - 1
+# Nothing that the next poll would not find in time.
+DUE_LATER_MAX_SECONDS = 3600.0
+# What no repetition heals: the values themselves do not fit together.
+UNFIT = (TypeError, ValueError, ArithmeticError)
 
 log = structlog.get_logger(__name__)
 Item = TypeVar("Item")
@@ -103,15 +110,22 @@ class Completer:
         verdicts: list[Verdict] = []
         for failure in failures:
             metrics.JOB_FAILURES.labels(failure.lease.kind, failure.error_code).inc()
-            verdicts.append(await self._persist(lambda failure=failure: self._settle(failure)))  # type: ignore[misc]
+            verdicts.append(await self._verdict(failure))
         retries = [v for v in verdicts if isinstance(v, Retry)]
         await self._write(retries, self._store.retry, lambda v: v.failed, JobState.QUEUED)
         for retry in retries:
-            self._on_due_later(retry.delay_seconds)
+            if retry.delay_seconds < DUE_LATER_MAX_SECONDS:
+                self._on_due_later(retry.delay_seconds)
         letters = [v for v in verdicts if isinstance(v, DeadLetter)]
         await self._write(letters, self._store.bury, lambda v: v.failed, JobState.FAILED)
         held = [v for v in verdicts if isinstance(v, HandedBack)]
         await self._write(held, self._store.hand_back, lambda v: v, JobState.QUEUED)
+
+    async def _verdict(self, failure: Failed) -> Verdict:
+        try:
+            return await self._persist(lambda: self._settle(failure))
+        except OutcomeUnstorableError as error:
+            return _dead_letter(failure, error)
 
     async def _settle(self, failure: Failed) -> Verdict:
         return await settle_failure(failure, self._policies, self._gate, random.random)
@@ -136,7 +150,11 @@ class Completer:
     ) -> None:
         if not items:
             return
-        accepted = await self._persist(lambda: write(self._worker_id, items))
+        try:
+            accepted = await self._persist(lambda: write(self._worker_id, items))
+        except OutcomeUnstorableError as error:
+            await self._write_apart(items, write, outcome_of, state, error)
+            return
         outcomes = [outcome_of(item) for item in items]
         for outcome in outcomes:
             if outcome.lease.job_id in accepted:
@@ -145,12 +163,41 @@ class Completer:
                 note_lease(outcome.lease, state, code, outcome.duration_ms, reason)
         await self._on_written(outcomes, accepted)
 
+    async def _write_apart(
+        self,
+        items: Sequence[Item],
+        write: Callable[[UUID, Sequence[Item]], Awaitable[frozenset[UUID]]],
+        outcome_of: Callable[[Item], Outcome],
+        state: JobState,
+        error: OutcomeUnstorableError,
+    ) -> None:
+        """Halves, until the one is found that keeps the others from being written."""
+        if len(items) > 1:
+            middle = len(items) // 2
+            await self._write(items[:middle], write, outcome_of, state)
+            await self._write(items[middle:], write, outcome_of, state)
+        else:
+            await self._give_up(outcome_of(items[0]), error)
+
+    async def _give_up(self, outcome: Outcome, error: OutcomeUnstorableError) -> None:
+        log.error("outcome_unstorable", job_id=str(outcome.lease.job_id), error=error.detail)
+        if isinstance(outcome, Failed) and outcome.error_code == OUTCOME_UNSTORABLE:
+            # Nothing of it is the handler's any more. The lease runs out, and crashes are counted.
+            await self._on_written([outcome], frozenset())
+            return
+        letter = _dead_letter(outcome, error)
+        await self._write([letter], self._store.bury, lambda v: v.failed, JobState.FAILED)
+
     async def _persist(self, action: Callable[[], Awaitable[Item]]) -> Item:
-        """The database may be away for long; finished work is worth the wait."""
+        """The database may be away for long; finished work is worth the wait. Raises only OutcomeUnstorableError."""
         pause = RETRY_PAUSE_SECONDS
         while True:
             try:
                 return await action()
+            except OutcomeUnstorableError:
+                raise
+            except UNFIT as error:
+                raise OutcomeUnstorableError(f"{type(error).__name__}: {error}") from error
             except QuireError as error:
                 log.warning("completion_delayed", error_code=error.code, backlog=len(self._buffer))
             except Exception as error:
@@ -160,3 +207,9 @@ class Completer:
                 )
             await asyncio.sleep(pause * (0.5 + random.random()))
             pause = min(pause * 2, 5.0)
+
+
+def _dead_letter(outcome: Outcome, error: OutcomeUnstorableError) -> DeadLetter:
+    """The job's failure in a form that can be stored for certain."""
+    duration_ms = max(0, min(outcome.duration_ms, DURATION_MAX_MS))
+    return DeadLetter(Failed(outcome.lease, duration_ms, OUTCOME_UNSTORABLE, error.detail), transient=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 
 import structlog
@@ -13,6 +14,7 @@ from quire.jobs.application.running_job import RunningJob, StopReason
 from quire.jobs.application.storable_json import flaw_of
 from quire.jobs.domain.errors import (
     HANDLER_CRASHED,
+    OUTCOME_UNSTORABLE,
     RESULT_INVALID,
     JobDeferredError,
     JobError,
@@ -27,6 +29,8 @@ from quire.kernel import QuireError
 from quire.runtime.telemetry import start_span
 
 RESULT_MAX_BYTES = 65_536
+CODE_MAX = 100
+CODE = re.compile(rf"[!-~]{{1,{CODE_MAX}}}")
 _parse = json.JSONDecoder().raw_decode
 
 log = structlog.get_logger(__name__)
@@ -46,14 +50,16 @@ async def execute_job(running: RunningJob, handlers: HandlerRegistry, context: J
         running.stop_reason = StopReason.LEASE_LOST
         return None
     except JobDeferredError as deferred:
-        return HandedBack(running.lease, _duration_ms(running), deferred.detail, deferred.delay_seconds)
+        return HandedBack(
+            running.lease, _duration_ms(running), _words(deferred.detail), deferred.delay_seconds
+        )
     except QuireError as error:
         advice = error.advice if isinstance(error, JobError) else NO_ADVICE
         return _after_error(running, error.code, error.detail, advice)
     except (Exception, SystemExit) as error:
         # A library that calls exit() means its own program, not this worker.
         log.exception("handler_crashed", job_id=str(running.lease.job_id), kind=running.lease.kind)
-        return _after_error(running, HANDLER_CRASHED, f"{type(error).__name__}: {error}")
+        return _after_error(running, HANDLER_CRASHED, f"{type(error).__name__}: {_words(error)}")
 
 
 def _resolve(handlers: HandlerRegistry, running: RunningJob) -> Handler:
@@ -68,7 +74,7 @@ def _decode(handler: Handler, running: RunningJob) -> object:
         # Without the search for white space around it, which the database never writes.
         return handler.decode(_parse(running.lease.payload_text)[0])
     except Exception as error:
-        raise PayloadUndecodableError(f"{type(error).__name__}: {error}") from None
+        raise PayloadUndecodableError(f"{type(error).__name__}: {_words(error)}") from None
 
 
 def _succeeded(running: RunningJob, value: object) -> Succeeded:
@@ -88,7 +94,21 @@ def _succeeded(running: RunningJob, value: object) -> Succeeded:
 
 
 def _failed(running: RunningJob, code: str, message: str, advice: FailureAdvice = NO_ADVICE) -> Failed:
-    return Failed(running.lease, _duration_ms(running), code, message, advice)
+    if not isinstance(code, str) or CODE.fullmatch(code) is None:
+        # It becomes a label of metrics and a word in policies, too.
+        code, message = (
+            OUTCOME_UNSTORABLE,
+            f"the handler's error code {_words(code)[:CODE_MAX]!a}: {_words(message)}",
+        )
+    return Failed(running.lease, _duration_ms(running), code, _words(message), advice)
+
+
+def _words(value: object) -> str:
+    """A handler's exception may hold anything, and fail even at saying what it is."""
+    try:
+        return str(value)
+    except Exception:
+        return f"a {type(value).__name__} without words"
 
 
 def _after_error(

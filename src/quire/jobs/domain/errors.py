@@ -23,6 +23,7 @@ UNKNOWN_KIND = "UNKNOWN_KIND"
 PAYLOAD_UNDECODABLE = "PAYLOAD_UNDECODABLE"
 RESULT_INVALID = "RESULT_INVALID"
 HANDLER_CRASHED = "HANDLER_CRASHED"
+OUTCOME_UNSTORABLE = "OUTCOME_UNSTORABLE"
 
 
 class UnknownKindError(InvalidInputError):
@@ -147,6 +148,14 @@ class JobStoppedError(JobError):
 
     code = "JOB_STOPPED"
     title = "Stopped as asked"
+
+
+class OutcomeUnstorableError(QuireError):
+    """The database answers and refuses what an attempt ended with: text that is none, a number out of range, a broken
+    constraint. Sending it again cannot help."""
+
+    code = OUTCOME_UNSTORABLE
+    title = "The outcome of the attempt cannot be stored"
 
 
 class LeaseLostError(QuireError):

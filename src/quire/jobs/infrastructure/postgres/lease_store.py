@@ -21,6 +21,7 @@ from quire.jobs.infrastructure.postgres.gated_claim import claim_gated_queue
 from quire.jobs.infrastructure.postgres.lease_row import leases_of
 from quire.jobs.infrastructure.postgres.named_claim import claim_named_jobs
 from quire.jobs.infrastructure.postgres.sql import load
+from quire.jobs.infrastructure.postgres.storable import storable
 from quire.jobs.infrastructure.postgres.suspect_claim import claim_suspect, suspect_queues
 from quire.jobs.ports.v1.lease_store import Claim, Completion, DeadLetter, Reclaimed, Retry
 from quire.kernel import QuireError
@@ -28,11 +29,12 @@ from quire.runtime.database import NOTICE_SILENCE, Connection, Database, prepare
 
 SQL = load("leases.sql")
 CANCELLED_KEEP_SECONDS = 7 * 86400.0
+WORDS_MAX = 2_000
 
 
-def one_line(message: str, limit: int = 500) -> str:
-    """Error messages are stored as one line without control characters (NUL cannot be stored at all)."""
-    flat = " ".join("".join(c if c.isprintable() else " " for c in message[: 4 * limit]).split())
+def one_line(message: object, limit: int = 500) -> str:
+    """What a handler says is stored as one line without control characters (NUL cannot be stored at all)."""
+    flat = " ".join("".join(c if c.isprintable() else " " for c in str(message)[: 4 * limit]).split())
     return flat[:limit]
 
 
@@ -117,6 +119,7 @@ class PostgresLeaseStore:
         async with self._database.acquire() as connection:
             return await claim_suspect(connection, self._policies, worker_id, queues, lease_seconds)
 
+    @storable
     async def complete(self, worker_id: UUID, done: Sequence[Succeeded]) -> Completion:
         artifacts = [item.artifact for item in done]
         made = any(artifacts)
@@ -139,6 +142,7 @@ class PostgresLeaseStore:
             released = await connection.fetch(SQL["release_dependants"], str(worker_id), accepted)
         return Completion(frozenset(accepted), len(released))
 
+    @storable
     async def retry(self, worker_id: UUID, retries: Sequence[Retry]) -> frozenset[UUID]:
         failed = [item.failed for item in retries]
         async with self._database.transaction() as connection:
@@ -156,6 +160,7 @@ class PostgresLeaseStore:
             await fail_dependants(connection, _cancelled(rows), self._dead_letter_seconds, str(worker_id))
         return frozenset(row["id"] for row in rows)
 
+    @storable
     async def hand_back(self, worker_id: UUID, returned: Sequence[HandedBack]) -> frozenset[UUID]:
         async with self._database.transaction() as connection:
             rows = await connection.fetch(
@@ -164,17 +169,18 @@ class PostgresLeaseStore:
                 [item.lease.job_id for item in returned],
                 [item.lease.fence for item in returned],
                 [item.delay_seconds for item in returned],
-                [item.reason for item in returned],
+                [one_line(item.reason) for item in returned],
                 [item.duration_ms for item in returned],
                 self._policies.retries.max_crashes,
             )
             await fail_dependants(connection, _cancelled(rows), self._dead_letter_seconds, str(worker_id))
         return frozenset(row["id"] for row in rows)
 
+    @storable
     async def bury(self, worker_id: UUID, letters: Sequence[DeadLetter]) -> frozenset[UUID]:
         failed = [letter.failed for letter in letters]
         advice = {
-            letter.failed.lease.job_id: letter.failed.advice.words
+            letter.failed.lease.job_id: one_line(letter.failed.advice.words, WORDS_MAX)
             or recommend(letter.failed.error_code, transient=letter.transient)
             for letter in letters
         }
@@ -184,6 +190,7 @@ class PostgresLeaseStore:
             await fail_dependants(connection, ended, self._dead_letter_seconds, str(worker_id))
         return frozenset(ended)
 
+    @storable
     async def cancel(self, worker_id: UUID, cancelled: Sequence[Cancelled]) -> frozenset[UUID]:
         async with self._database.transaction() as connection:
             ended = await self._end(connection, worker_id, "cancelled", cancelled, CANCELLED_KEEP_SECONDS)

@@ -58,6 +58,9 @@ class Reclaimed:
 
 
 class LeaseStore(Protocol):
+    """Writes of outcomes SHALL raise OutcomeUnstorableError, and write nothing, where one of them can never be written;
+    what may succeed later raises another error."""
+
     async def claim(
         self, worker_id: UUID, queues: Sequence[QueuePolicy], limit: int, lease_seconds: float
     ) -> Claim:
