@@ -92,6 +92,18 @@ async def test_a_suspect_outlives_the_death_of_the_worker_that_started_its_proce
     assert (job.state, job.attempt, job.crash_count) == ("succeeded", 1, 2)
 
 
+async def test_a_worker_that_stops_lets_the_suspect_finish_within_the_grace(
+    engine: Engine, yard: WorkerYard
+) -> None:
+    short = await suspect(engine, JobRequest("jobs.sleep", {"seconds": 11}))
+    worker = yard.start(WORKER_SHUTDOWN_GRACE_SEC=30)
+    await holder_of(engine, short)
+    worker.send(signal.SIGTERM)
+    assert await worker.ended(within_seconds=START_SECONDS) == 0
+    job = await job_of(engine, short)
+    assert (job.state, job.attempt, job.crash_count) == ("succeeded", 1, 2)
+
+
 async def test_a_suspect_that_is_not_done_when_its_worker_dies_is_handed_back_without_blame(
     engine: Engine, yard: WorkerYard
 ) -> None:

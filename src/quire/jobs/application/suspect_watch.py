@@ -45,7 +45,12 @@ class SuspectWatch:
 
 async def run_solo_process(process: SoloProcess) -> None:
     """Until no suspect is left, or until one of them killed it."""
-    exit_code = await process.run()
+    try:
+        exit_code = await process.run()
+    except OSError as error:
+        # No memory for another process, say. Suspects wait; nothing else does.
+        log.warning("solo_worker_not_started", error=str(error))
+        exit_code = 1
     if exit_code:
         log.warning("solo_worker_died", exit_code=exit_code)
     if exit_code > 0:

@@ -44,8 +44,8 @@ BEAT_SECONDS = 0.3
 BACKLOG_FACTOR = 4
 # A solo worker that found no suspect for so long leaves; its starter looks for the next.
 SOLO_IDLE_SECONDS = 5.0
-# Past its own grace, which began with ours, a solo worker writes down what it hands back.
-SOLO_END_SECONDS = 10.0
+# Past its grace, which begins with ours, a solo worker writes down what it hands back.
+SOLO_END_SECONDS = 8.0
 
 log = structlog.get_logger(__name__)
 Loops = dict[str, Coroutine[None, None, None]]
@@ -101,6 +101,7 @@ class Worker:
         self._idle.set()
         self._claimed_lately_at = time.monotonic()
         self._idle_since: float | None = None
+        self._stop_asked_at = 0.0
         self._completer = Completer(
             card.id,
             parts.store,
@@ -120,10 +121,16 @@ class Worker:
         """First call: finish what runs. Second call: hand it back now."""
         if self._stopping.is_set():
             self._hurry.set()
+        else:
+            self._stop_asked_at = time.monotonic()
         self._stopping.set()
         self._wake.set()
         if self._parts.solo is not None:
             self._parts.solo.stop()
+
+    def _solo_seconds_left(self) -> float:
+        whole = self._options.shutdown_grace_seconds + SOLO_END_SECONDS
+        return max(1.0, self._stop_asked_at + whole - time.monotonic())
 
     @property
     def stopping(self) -> bool:
@@ -152,7 +159,7 @@ class Worker:
             await self._finish()
         finally:
             if parts.solo is not None:
-                await parts.solo.close(SOLO_END_SECONDS)
+                await parts.solo.close(self._solo_seconds_left())
             self._heartbeat.stop()
             for loop in loops:
                 loop.cancel()
@@ -203,12 +210,14 @@ class Worker:
         while not self._stopping.is_set():
             self._wake.clear()
             room = self._room()
-            named = self._parts.broker.take(0 if self._takes_suspects else max(0, room))
+            # Whose turn it is may change while the claim is under way.
+            suspects = self._takes_suspects
+            named = self._parts.broker.take(0 if suspects else max(0, room))
             if room <= 0:
                 await self._wait(self._options.poll_seconds)
                 continue
             try:
-                claim = await self._claim(named, room)
+                claim = await self._claim(named, room, suspects)
             except QuireError as error:
                 pause = min(5.0, max(0.25, pause * 2))
                 log.warning("claim_failed", error_code=error.code, pause_seconds=pause)
@@ -217,7 +226,7 @@ class Worker:
             pause = 0.0
             self._claimed_lately_at = time.monotonic()
             metrics.JOBS_CLAIMED.inc(len(claim.leases))
-            await self._take(claim.leases)
+            await (self._take_suspect if suspects else self._take)(claim.leases)
             if len(claim.leases) < room and not named:
                 await self._wait(self._nap_seconds(claim.retry_after_seconds))
             else:
@@ -225,10 +234,10 @@ class Worker:
                 # named nothing claimable, have left.
                 await asyncio.sleep(0)
 
-    async def _claim(self, named: Sequence[UUID], room: int) -> Claim:
+    async def _claim(self, named: Sequence[UUID], room: int, suspects: bool) -> Claim:
         """What messages named, and whatever else waits as soon as one of them is not to be had."""
         store, seconds = self._parts.store, self.card.lease_seconds
-        if self._takes_suspects:
+        if suspects:
             return await store.claim_suspect(self.card.id, self._queues, seconds)
         if not named:
             return await store.claim(self.card.id, self._queues, room, seconds)
@@ -262,9 +271,6 @@ class Worker:
     # --- running
 
     async def _take(self, leases: Sequence[Lease]) -> None:
-        if self._takes_suspects:
-            await self._take_suspect(leases)
-            return
         most = self._parts.policies.retries.max_crashes
         for lease in leases:
             if lease.crash_count and lease.crash_count + 1 >= most:
@@ -282,15 +288,15 @@ class Worker:
             self._start(lease)
         if self._alone:
             self._idle_since = None
-        else:
-            self._turn_over.set()
+        elif self._options.solo:
             # No answer is no reason to leave: the next claim says more.
             with contextlib.suppress(QuireError):
                 await self._leave_if_idle()
+        else:
+            self._turn_over.set()
+            self._wake.set()
 
     async def _leave_if_idle(self) -> None:
-        if not self._options.solo:
-            return
         now = time.monotonic()
         self._idle_since = self._idle_since or now
         # Those behind a closed gate are due and may be had soon: a new process would find the same.
