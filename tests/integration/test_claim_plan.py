@@ -154,10 +154,12 @@ async def check_all(connection: Connection, mode: str) -> None:
     assert done["Actual Rows"] == 100
     await explain_release(connection, mode, held)
     again = await explain(
-        connection, mode, LEASES["retry_jobs"], WORKER, held, fences, ttl, nothing, nothing, ones
+        connection, mode, LEASES["retry_jobs"], WORKER, held, fences, ttl, nothing, nothing, ones, 3
     )
     assert_by_index(again, "jobs_pkey")
-    back = await explain(connection, mode, LEASES["hand_back_jobs"], WORKER, held, fences, ttl, nothing, ones)
+    back = await explain(
+        connection, mode, LEASES["hand_back_jobs"], WORKER, held, fences, ttl, nothing, ones, 3
+    )
     assert_by_index(back, "jobs_pkey")
     failed = ["failed"] * 100
     ended = await explain(
@@ -208,6 +210,21 @@ async def test_a_claim_does_not_read_two_hundred_thousand_jobs_of_the_future(con
         assert_by_index(claim, "job_lanes_pkey", "jobs_pkey")
         assert claim["Actual Rows"] == 10
         assert pages(claim) < 2_000
+
+
+async def test_suspects_are_found_without_reading_the_fifty_thousand_due_jobs_before_them(
+    connection: Connection,
+) -> None:
+    await fill(connection, 50_000, state="queued", ahead_seconds=-7200)
+    suspects = await due_jobs(connection, 3)
+    await connection.execute("UPDATE job_lanes SET solo = true WHERE job_id = ANY ($1::uuid[])", suspects)
+    for mode in MODES:
+        look = await explain(connection, mode, LEASES["suspect_queues"], ["default", "other"])
+        assert_by_index(look, "job_lanes_solo")
+        claim = await explain(connection, mode, LEASES["claim_suspect"], WORKER, "default", 60.0, None)
+        assert_by_index(claim, "job_lanes_solo", "jobs_pkey")
+        assert (look["Actual Rows"], claim["Actual Rows"]) == (1, 1)
+        assert pages(look) + pages(claim) < 200
 
 
 async def test_a_turn_of_tenants_reads_each_tenants_oldest_jobs_only(connection: Connection) -> None:
