@@ -67,10 +67,11 @@ async def test_poison_job_is_given_up_after_three_crashes_and_its_neighbours_suc
             assert worker.exit_code == -9, worker.output[-2000:]
             worker, replaced = yard.start(ODD, **options), replaced + 1
 
-    await all_ended(engine, watch=replace_the_dead)
+    await all_ended(engine, watch=replace_the_dead, within_seconds=180)
     report = await Auditor(engine, site.storage_dir, [poison, *neighbours]).report()
     job = await job_of(engine, poison)
     assert (job.state, job.error_code, job.crash_count) == ("failed", WORKER_LOST, 3)
-    assert replaced == 3
+    # The last time it took a process with it that ran nothing else.
+    assert replaced == 2
     assert report.states["succeeded"] == len(neighbours)
     assert (await problem_of(engine, poison)).error_code == WORKER_LOST

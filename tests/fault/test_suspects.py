@@ -17,7 +17,7 @@ from quire.entrypoints.engine import Engine
 from quire.jobs import Job, JobRequest
 from quire.jobs.domain.errors import WORKER_LOST
 
-START_SECONDS = 60.0
+START_SECONDS = 120.0
 LONG = JobRequest("jobs.sleep", {"seconds": 3600})
 
 
@@ -160,7 +160,7 @@ async def test_a_poison_job_ends_as_lost_and_twenty_innocents_beside_it_succeed(
             assert worker.exit_code == -signal.SIGKILL, worker.output[-2000:]
             worker, replaced = yard.start(ODD, **options), replaced + 1
 
-    await all_ended(engine, watch=replace_the_dead, within_seconds=120)
+    await all_ended(engine, watch=replace_the_dead, within_seconds=180)
     report = await Auditor(engine, site.storage_dir, [poison, *innocents]).report()
     job = await job_of(engine, poison)
     assert (job.state, job.error_code, job.crash_count) == ("failed", WORKER_LOST, 3)
