@@ -8,8 +8,8 @@ leaves an invalid one behind, so it is dropped first.
 
 from alembic import op
 
-revision = "0005"
-down_revision = "0004"
+revision = "0006"
+down_revision = "0005"
 branch_labels = None
 depends_on = None
 
