@@ -172,7 +172,8 @@ async def run_worker(
         stopped_by(worker.stop)
         if settings.worker_solo:
             stop_without_starter(worker)
-            await worker.run()
+            async with metrics_shipped(MetricStore(engine.database), "worker"):
+                await worker.run()
             return
         server = await start_metrics_server(settings, lambda: _ready(worker))
         if server is not None:
