@@ -37,7 +37,7 @@ async def disk_storage(root: Path) -> AsyncIterator[LocalDiskStorage]:
     listener = socket.create_server(("127.0.0.1", 0))
     signer = UrlSigner(SECRET, f"http://127.0.0.1:{listener.getsockname()[1]}")
     storage = LocalDiskStorage(root, signer)
-    await storage.ensure_ready()
+    await storage.ensure_ready(create=True)
     app = FastAPI()
     install_exception_handlers(app)
     app.include_router(storage_routes(storage, signer))
@@ -72,5 +72,5 @@ async def storage(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterat
             yield disk
         return
     async with s3_storage(request.getfixturevalue("s3_server")) as s3:
-        await s3.ensure_ready()
+        await s3.ensure_ready(create=True)
         yield s3

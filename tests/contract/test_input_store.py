@@ -31,6 +31,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     if request.param == "s3":
         where = s3_storage(request.getfixturevalue("s3_server"))
     async with where as storage:
+        await storage.ensure_ready(create=True)
         stored = StoredInputStore(storage)
         moved = InputPlaces(DirectoryInputStore(tmp_path / "now"), stored)
         store: InputStore = moved if request.param == "moved" else stored

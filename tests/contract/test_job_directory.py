@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from quire.convert.infrastructure.filesystem.input_store import DirectoryInputStore
 from quire.convert.infrastructure.filesystem.result_shelf import DirectoryResultShelf
 from quire.kernel import new_uuid7
 from quire.runtime.storage import StorageUnavailableError
@@ -67,3 +68,23 @@ async def test_a_file_that_is_wrong_once_it_has_its_name_is_removed_unless_it_is
     with pytest.raises(StorageUnavailableError, match="another number of bytes"):
         await publish(tmp_path)
     assert [path.read_bytes() for path in tmp_path.iterdir()] == left
+
+
+async def test_a_file_in_the_place_of_the_directory_is_named_with_its_setting_and_the_way_out(
+    tmp_path: Path,
+) -> None:
+    root = tmp_path / "results"
+    shelf = DirectoryResultShelf(root)
+    await shelf.ensure_ready()
+    root.rmdir()
+    root.write_text("in the way")
+    draft = shelf.draft(new_uuid7(), fence=1)
+    for call in (shelf.ensure_ready(), draft.write(XML), shelf.delete(new_uuid7()), shelf.page(None, 10)):
+        with pytest.raises(
+            StorageUnavailableError, match=r"RESULTS_DIR is not a directory: .* Move that away"
+        ):
+            await call
+    await draft.close()
+    inputs = DirectoryInputStore(root)
+    with pytest.raises(StorageUnavailableError, match="UPLOADS_DIR is not a directory"):
+        await inputs.size_bytes(new_uuid7())

@@ -28,6 +28,8 @@ def quire(tmp_path: Path, *arguments: str, code: int = 0) -> subprocess.Complete
 def test_an_object_goes_in_and_out_by_command(tmp_path: Path) -> None:
     source, target = tmp_path / "in.pdf", tmp_path / "out.pdf"
     source.write_bytes(b"%PDF-" + bytes(3_000_000))
+    assert b"STORAGE_UNMARKED" in quire(tmp_path, "check", code=3).stderr
+    assert json.loads(quire(tmp_path, "init", "--json").stdout)["ok"] is True
     assert json.loads(quire(tmp_path, "check", "--json").stdout)["ok"] is True
     put = json.loads(quire(tmp_path, "put", str(source), "a/in.pdf", "--json").stdout)
     assert (put["size_bytes"], put["content_type"]) == (3_000_005, "application/pdf")
@@ -40,7 +42,7 @@ def test_an_object_goes_in_and_out_by_command(tmp_path: Path) -> None:
 
 
 def test_a_failed_get_says_why_and_leaves_no_file(tmp_path: Path) -> None:
-    quire(tmp_path, "check")
+    quire(tmp_path, "init")
     failed = quire(tmp_path, "get", "nothing", str(tmp_path / "out"), code=1)
     assert b"STORAGE_NOT_FOUND" in failed.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["storage"]
@@ -48,7 +50,7 @@ def test_a_failed_get_says_why_and_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_refused_by_name_and_puts_nothing(tmp_path: Path) -> None:
-    quire(tmp_path, "check")
+    quire(tmp_path, "init")
     for name, reason in (("missing.pdf", b"there is no such file"), (".", b"it is a directory")):
         failed = quire(tmp_path, "put", name, "a/in.pdf", code=1)
         assert b"error: LOCAL_FILE_UNUSABLE: " + name.encode() + b": " + reason in failed.stderr
@@ -56,4 +58,4 @@ def test_a_file_that_cannot_be_read_is_refused_by_name_and_puts_nothing(tmp_path
 
 
 def test_a_storage_that_is_not_there_is_worth_another_try(tmp_path: Path) -> None:
-    assert b"STORAGE_UNAVAILABLE" in quire(tmp_path, "ls", code=3).stderr
+    assert b"STORAGE_UNMARKED" in quire(tmp_path, "ls", code=3).stderr

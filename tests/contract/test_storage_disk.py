@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
+import json
 import os
 import resource
 import shutil
@@ -23,9 +25,11 @@ from quire.runtime.settings import SettingsError, load_settings
 from quire.runtime.storage import (
     LocalDiskStorage,
     StorageCorruptError,
+    StorageExistsError,
     StorageFullError,
     StorageKeyError,
     StorageUnavailableError,
+    StorageUnmarkedError,
     StorageUrlError,
     UrlSigner,
     open_storage,
@@ -39,12 +43,12 @@ SIGNER = UrlSigner(SECRET, "http://127.0.0.1:1")
 @pytest.fixture
 async def disk(tmp_path: Path) -> LocalDiskStorage:
     storage = LocalDiskStorage(tmp_path, SIGNER)
-    await storage.ensure_ready()
+    await storage.ensure_ready(create=True)
     return storage
 
 
 def incoming(root: Path) -> list[str]:
-    return names_in(root / "incoming")
+    return names_in(root / ".incoming")
 
 
 def names_in(directory: Path) -> list[str]:
@@ -138,13 +142,13 @@ async def test_bytes_that_lie_whole_on_the_disk_are_removed_when_they_are_not_ap
 
     async def refuse() -> None:
         async with asyncio.timeout(20):
-            while [path.stat().st_size for path in (tmp_path / "incoming").iterdir()] != [2_000_512]:
+            while [path.stat().st_size for path in (tmp_path / ".incoming").iterdir()] != [2_000_000]:
                 await asyncio.sleep(0.01)
         raise ValueError("not this one")
 
     with pytest.raises(ValueError, match="not this one"):
         await disk.put_stream("d/e", chunks(), approve=refuse)
-    assert (incoming(tmp_path), names_in(tmp_path / "objects")) == ([], [])
+    assert (incoming(tmp_path), names_in(tmp_path)) == ([], [".incoming", ".quire-storage"])
 
 
 @pytest.fixture
@@ -164,7 +168,7 @@ async def test_a_full_disk_is_a_typed_error_and_leaves_the_old_object(tiny_disk:
     if tiny_disk is None:
         pytest.skip("mounting is not allowed here; the next test fills a limit on file size instead")
     storage = LocalDiskStorage(tiny_disk, SIGNER)
-    await storage.ensure_ready()
+    await storage.ensure_ready(create=True)
     await storage.put_bytes("kept", b"old")
 
     async def chunks() -> AsyncIterator[bytes]:
@@ -207,12 +211,12 @@ async def test_a_limit_on_file_size_is_a_full_disk_too(disk: LocalDiskStorage, t
 
 
 async def test_no_symlink_leads_out_of_the_storage(disk: LocalDiskStorage, tmp_path: Path) -> None:
-    outside = tmp_path / "outside"
+    outside = tmp_path.parent / f"{tmp_path.name}-outside"
     outside.mkdir()
     await disk.put_bytes("real", b"mine")
-    shutil.copy(tmp_path / "objects" / "real@", outside / "secret@")
-    (tmp_path / "objects" / "way").symlink_to(outside)
-    (tmp_path / "objects" / "file@").symlink_to(outside / "secret@")
+    shutil.copy(tmp_path / "real", outside / "secret")
+    (tmp_path / "way").symlink_to(outside)
+    (tmp_path / "file").symlink_to(outside / "secret")
     calls = (
         disk.get_bytes("way/secret", max_bytes=9),
         disk.stat("way/secret"),
@@ -226,8 +230,8 @@ async def test_no_symlink_leads_out_of_the_storage(disk: LocalDiskStorage, tmp_p
             await call
     await disk.put_bytes("file", b"replaced the link, not its target")
     assert [item.key for item in await disk.list()] == ["file", "real"]
-    assert names_in(outside) == ["secret@"]
-    assert b"mine" in (outside / "secret@").read_bytes()
+    assert names_in(outside) == ["secret"]
+    assert (outside / "secret").read_bytes() == b"mine"
 
 
 @pytest.mark.parametrize("damage", ["flip", "cut", "grow", "empty", "foreign"])
@@ -235,7 +239,7 @@ async def test_a_damaged_object_is_never_served_as_whole(
     disk: LocalDiskStorage, tmp_path: Path, damage: str
 ) -> None:
     await disk.put_bytes("rot", b"0123456789")
-    path = tmp_path / "objects" / "rot@"
+    path = tmp_path / "rot"
     raw = path.read_bytes()
     damaged = {
         "flip": b"X" + raw[1:],
@@ -251,7 +255,7 @@ async def test_a_damaged_object_is_never_served_as_whole(
 
 
 async def test_a_pipe_in_the_tree_does_not_hang_a_reader(disk: LocalDiskStorage, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "objects" / "pipe@")
+    os.mkfifo(tmp_path / "pipe")
     with pytest.raises(StorageCorruptError):
         await asyncio.wait_for(disk.get_bytes("pipe", max_bytes=1), 5)
 
@@ -270,9 +274,9 @@ async def test_deleting_the_last_object_of_a_directory_removes_the_directory(
     await disk.put_bytes("x/y/z", b"")
     await disk.put_bytes("x/w", b"")
     await disk.delete("x/y/z")
-    assert names_in(tmp_path / "objects" / "x") == ["w@"]
+    assert names_in(tmp_path / "x") == ["w"]
     await disk.delete("x/w")
-    assert names_in(tmp_path / "objects") == []
+    assert names_in(tmp_path) == [".incoming", ".quire-storage"]
 
 
 async def test_a_storage_whose_directory_vanished_is_unavailable_and_not_made_anew(tmp_path: Path) -> None:
@@ -284,22 +288,131 @@ async def test_a_storage_whose_directory_vanished_is_unavailable_and_not_made_an
     assert not (tmp_path / "unmounted").exists()
 
 
+async def test_an_object_is_a_plain_file_at_its_key(disk: LocalDiskStorage, tmp_path: Path) -> None:
+    pdf = b"%PDF-1.7 and so on"
+    await disk.put_bytes("pdfs/1/2.pdf", pdf, content_type="application/pdf")
+    files = [path for path in tmp_path.rglob("*") if path.is_file() and not path.name.startswith(".")]
+    assert [(path.relative_to(tmp_path).as_posix(), path.read_bytes()) for path in files] == [
+        ("pdfs/1/2.pdf", pdf)
+    ]
+
+
+async def test_a_file_whose_attributes_a_copy_lost_is_still_read(
+    disk: LocalDiskStorage, tmp_path: Path
+) -> None:
+    """As after a restore, or on a file system that has none: the hash is in the database."""
+    await disk.put_bytes("a/b.pdf", b"0123456789", content_type="application/pdf")
+    path = tmp_path / "a" / "b.pdf"
+    path.write_bytes(copy := path.read_bytes())
+    for name in os.listxattr(path):
+        os.removexattr(path, name)
+    assert await disk.get_bytes("a/b.pdf", max_bytes=10) == copy
+    stored = await disk.stat("a/b.pdf")
+    assert (stored.size_bytes, stored.sha256, stored.content_type) == (10, None, "application/pdf")
+
+
+def write_in_old_form(root: Path, key: str, data: bytes) -> Path:
+    """As releases until now did: a mark behind the name, a footer behind the bytes."""
+    path = root / "objects" / f"{key}@"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    digest = hashlib.sha256(data).hexdigest()
+    footer = json.dumps({"content_type": "text/plain", "sha256": digest, "size_bytes": len(data)}).encode()
+    path.write_bytes(data + footer.ljust(512 - 15) + b"quire-object-1\n")
+    return path
+
+
+@pytest.mark.parametrize("place", ["artifacts", "storage"])
+async def test_objects_in_the_old_form_and_place_are_read_listed_replaced_and_deleted(
+    tmp_path: Path, place: str
+) -> None:
+    disk = LocalDiskStorage(tmp_path / "artifacts", SIGNER)
+    await disk.ensure_ready(create=True)
+    old = [write_in_old_form(tmp_path / place, key, b"old") for key in ("pdfs/1/1-1.pdf", "b", "c")]
+    await disk.put_bytes("a", b"new")
+    assert await disk.get_bytes("pdfs/1/1-1.pdf", max_bytes=3) == b"old"
+    assert [chunk async for chunk in disk.get_stream("b", start=1)] == [b"ld"]
+    stored = await disk.stat("b")
+    assert (stored.size_bytes, stored.sha256) == (3, hashlib.sha256(b"old").hexdigest())
+    listed = await disk.list()
+    assert [(item.key, item.size_bytes) for item in listed] == [
+        (k, 3) for k in ("a", "b", "c", "pdfs/1/1-1.pdf")
+    ]
+    with pytest.raises(StorageExistsError):
+        await disk.put_bytes("c", b"newer", if_absent=True)
+    await disk.put_bytes("c", b"newer")
+    assert await disk.get_bytes("c", max_bytes=9) == b"newer"
+    for key in ("pdfs/1/1-1.pdf", "b", "c"):
+        await disk.delete(key)
+    assert [item.key for item in await disk.list()] == ["a"]
+    assert [path.exists() for path in old] == [False, False, False]
+
+
+@pytest.mark.parametrize("damage", ["flip", "cut", "grow"])
+async def test_damage_of_an_object_in_the_old_form_is_found(
+    disk: LocalDiskStorage, tmp_path: Path, damage: str
+) -> None:
+    path = write_in_old_form(tmp_path, "rot", b"0123456789")
+    raw = path.read_bytes()
+    path.write_bytes({"flip": b"X" + raw[1:], "cut": raw[1:], "grow": b"0" + raw}[damage])
+    with pytest.raises(StorageCorruptError):
+        await disk.get_bytes("rot", max_bytes=100)
+
+
+async def test_no_key_leads_to_what_is_not_an_object(disk: LocalDiskStorage) -> None:
+    for key in (".quire-storage", ".incoming/x", "objects/x", "incoming/x"):
+        for call in (disk.put_bytes(key, b""), disk.get_bytes(key, max_bytes=1), disk.delete(key)):
+            with pytest.raises(StorageKeyError):
+                await call
+
+
+async def test_an_unmounted_storage_is_refused_and_stays_as_it_is(
+    disk: LocalDiskStorage, tmp_path: Path
+) -> None:
+    """The empty directory below a mount point, or the same one with another disk in it."""
+    await disk.put_bytes("k", b"x")
+    for path in tmp_path.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    calls = (
+        disk.ensure_ready(),
+        disk.put_bytes("k", b""),
+        disk.get_bytes("k", max_bytes=1),
+        disk.exists("k"),
+        disk.delete("k"),
+        disk.list(),
+    )
+    for call in calls:
+        with pytest.raises(StorageUnmarkedError, match="quire storage init") as caught:
+            await call
+        assert (caught.value.code, caught.value.retryable) == ("STORAGE_UNMARKED", True)
+    assert list(tmp_path.iterdir()) == []
+    await disk.ensure_ready(create=True)
+    assert not await disk.exists("k")
+
+
+async def test_a_file_in_the_place_of_the_storage_is_named(tmp_path: Path) -> None:
+    (tmp_path / "storage").write_text("in the way")
+    storage = LocalDiskStorage(tmp_path / "storage", SIGNER)
+    for call in (storage.put_bytes("k", b""), storage.get_bytes("k", max_bytes=1), storage.ensure_ready()):
+        with pytest.raises(StorageUnavailableError, match="a file is in the place of the storage directory"):
+            await call
+
+
 async def test_objects_are_private_to_their_owner(disk: LocalDiskStorage, tmp_path: Path) -> None:
     await disk.put_bytes("p/q", b"")
-    assert (tmp_path / "objects" / "p" / "q@").stat().st_mode & 0o777 == 0o600
-    assert (tmp_path / "objects" / "p").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "p" / "q").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "p").stat().st_mode & 0o777 == 0o700
 
 
 async def test_relative_and_absolute_file_urls_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for url, root in (
-        ("file:data/storage", tmp_path / "data/storage"),
+        ("file:data/artifacts", tmp_path / "data/artifacts"),
         (f"file:{tmp_path}/abs", tmp_path / "abs"),
     ):
         async with open_storage(load_settings(QUIRE_STORAGE_URL=url, QUIRE_SECRET_KEY=SECRET)) as storage:
-            await storage.ensure_ready()
+            await storage.ensure_ready(create=True)
             await storage.put_bytes("k", b"x")
-        assert (root / "objects" / "k@").is_file()
+        assert (root / "k").read_bytes() == b"x"
 
 
 @pytest.mark.parametrize(

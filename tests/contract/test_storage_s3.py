@@ -57,7 +57,7 @@ async def test_a_stopped_server_is_unavailable_quickly(tmp_path_factory: pytest.
     server = start_s3_server(tmp_path_factory.mktemp("s3"))
     try:
         async with s3_storage(server) as storage:
-            await storage.ensure_ready()
+            await storage.ensure_ready(create=True)
             await storage.put_bytes("k", b"x")
             server.stop()
             async with asyncio.timeout(8):
@@ -70,18 +70,19 @@ async def test_a_stopped_server_is_unavailable_quickly(tmp_path_factory: pytest.
         server.stop()
 
 
-async def test_only_ensure_ready_makes_the_bucket(s3_server: S3Server) -> None:
+async def test_only_who_says_so_makes_the_bucket(s3_server: S3Server) -> None:
     async with s3_storage(s3_server, bucket="quire-made-late") as storage:
-        with pytest.raises(StorageUnavailableError):
-            await storage.put_bytes("k", b"x")
-        await storage.ensure_ready()
+        for call in (storage.put_bytes("k", b"x"), storage.ensure_ready(), storage.put_bytes("k", b"x")):
+            with pytest.raises(StorageUnavailableError, match="NoSuchBucket"):
+                await call
+        await storage.ensure_ready(create=True)
         await storage.ensure_ready()
         await storage.put_bytes("k", b"x")
 
 
 async def test_a_failed_long_stream_gives_up_its_parts(s3_server: S3Server) -> None:
     async with s3_storage(s3_server) as storage:
-        await storage.ensure_ready()
+        await storage.ensure_ready(create=True)
         with pytest.raises(StorageMismatchError):
             await storage.put_stream("given-up", long_stream(), sha256="0" * 64)
     location = S3Location(BUCKET, s3_server.endpoint)
@@ -91,7 +92,7 @@ async def test_a_failed_long_stream_gives_up_its_parts(s3_server: S3Server) -> N
 
 async def test_bytes_that_changed_in_the_bucket_are_not_served_as_ours(s3_server: S3Server) -> None:
     async with s3_storage(s3_server) as storage:
-        await storage.ensure_ready()
+        await storage.ensure_ready(create=True)
         put = await storage.put_bytes("rot", b"right")
         async with s3_client(S3Location(BUCKET, s3_server.endpoint), s3_server.environment()) as client:
             name = storage._location.prefix + "rot"
@@ -104,7 +105,7 @@ async def test_bytes_that_changed_in_the_bucket_are_not_served_as_ours(s3_server
 
 async def test_storages_with_different_prefixes_do_not_see_each_other(s3_server: S3Server) -> None:
     async with s3_storage(s3_server) as one, s3_storage(s3_server) as other:
-        await one.ensure_ready()
+        await one.ensure_ready(create=True)
         await one.put_bytes("k", b"x")
         assert [item.key for item in await one.list()] == ["k"]
         assert await other.list() == ()
@@ -126,4 +127,4 @@ async def test_credentials_come_from_the_environment_alone(
     for name, value in s3_server.environment().items():
         monkeypatch.setenv(name, value)
     async with open_storage(settings) as storage:
-        await storage.ensure_ready()
+        await storage.ensure_ready(create=True)

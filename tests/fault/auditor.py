@@ -212,7 +212,7 @@ class Auditor:
         for key in known - stored:
             self._note(key, "no bytes in storage")
         if self._storage_dir is not None:
-            for path in (self._storage_dir / "incoming").iterdir():
+            for path in (self._storage_dir / ".incoming").iterdir():
                 self._note(path.name, "a half-written file")
 
 

@@ -81,7 +81,7 @@ async def test_full_disk_fails_the_job_leaves_nothing_behind_and_a_retry_succeed
     job = await job_of(engine, large)
     assert (job.error_code, job.attempt, job.artifact_key) == ("STORAGE_FULL", 1, None)
     assert await stored_keys(engine) == []
-    assert list((site.storage_dir / "incoming").iterdir()) == []
+    assert list((site.storage_dir / ".incoming").iterdir()) == []
 
     small = await enqueue(engine, JobRequest("jobs.store", {"text": "small"}), JobRequest("jobs.noop", {}))
     await each_reaches(engine, small, lambda job: job.state is JobState.SUCCEEDED, "the small ones")

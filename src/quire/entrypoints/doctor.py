@@ -28,7 +28,13 @@ from quire.kernel import QuireError
 from quire.render.infrastructure.chromium import ChromiumOptions, ChromiumPrinter
 from quire.runtime.database import Connection, Database, DatabaseRefusedError
 from quire.runtime.settings import Settings
-from quire.runtime.storage import StorageRefusedError, StorageUnavailableError, open_storage, prove_storage
+from quire.runtime.storage import (
+    StorageRefusedError,
+    StorageUnavailableError,
+    StorageUnmarkedError,
+    open_storage,
+    prove_storage,
+)
 
 Status = Literal["ok", "warn", "fail"]
 
@@ -40,6 +46,7 @@ SKEW_FAIL_SECONDS = 60.0
 DISK_WARN_BYTES = 5 << 30
 DISK_FAIL_BYTES = 512 << 20
 
+UNMARKED_FIX = "the first start makes it; if this installation has finished jobs, mount their disk first"
 # So many sweeps in a row did not get to it.
 SWEEPS_MISSED = 3
 
@@ -108,8 +115,10 @@ async def check_storage(settings: Settings) -> Finding:
     in_bucket = settings.storage_url.startswith("s3:")
     try:
         async with open_storage(settings) as storage:
-            # A bucket is not made here: a mistyped name would become one.
-            proof = await prove_storage(storage, make=not in_bucket)
+            proof = await prove_storage(storage)
+    except StorageUnmarkedError as error:
+        fix = _bucket_fix(error) if in_bucket else UNMARKED_FIX
+        return Finding("storage", "fail" if in_bucket else "warn", f"{error.code}: {error.detail}", fix)
     except QuireError as error:
         fix = _bucket_fix(error) if in_bucket else "check QUIRE_STORAGE_URL, its permissions and free space"
         return Finding("storage", "fail", f"{error.code}: {error.detail}", fix)

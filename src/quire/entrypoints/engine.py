@@ -12,6 +12,7 @@ from quire.entrypoints.brokers import open_broker
 from quire.entrypoints.convert import convert_policies
 from quire.entrypoints.dsn import find_dsn
 from quire.entrypoints.shipped import shipped_dir
+from quire.entrypoints.storage_adoption import adopt_storage
 from quire.jobs import (
     Admission,
     AdmitAll,
@@ -99,7 +100,7 @@ async def open_engine(
         intake = database if by_key else await _open_intake(dsn, settings, application)
         stack.push_async_callback(intake.close)
         storage = await stack.enter_async_context(open_storage(settings, signer=signer))
-        await storage.ensure_ready()
+        await adopt_storage(database, storage)
         registry = HandlerRegistry(shipped_handlers() if handlers is None else handlers)
         engine = build_engine(
             database,

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from quire.entrypoints.dsn import DSN_FILE
 from quire.kernel import ConflictError, QuireError
+from quire.runtime.storage.local_disk import EARLIER_NAME, NAME
 
 API_URL_FILE = "api.url"
 GATEWAY_URL_FILE = "gateway.url"
@@ -43,7 +44,9 @@ class Home:
 
     @property
     def storage_url(self) -> str:
-        return f"file:{quote(str(self.root / 'storage'))}"
+        """A disk that an operator mounted at the place of earlier releases stays in use."""
+        earlier = self.root / EARLIER_NAME
+        return f"file:{quote(str(earlier if earlier.is_mount() else self.root / NAME))}"
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

@@ -50,7 +50,7 @@ class Settings(BaseSettings):
         description="A job that waits longer than this unclaimed gets its message sent again.",
     )
     storage_url: str = Field(
-        "file:data/storage",
+        "file:data/artifacts",
         alias="QUIRE_STORAGE_URL",
         description="`file:PATH` or `s3://bucket?endpoint=URL&public=URL&region=R&prefix=P` (public: where clients "
         "reach it, for presigned URLs); S3 keys come from the AWS_* names.",

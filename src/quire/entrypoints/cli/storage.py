@@ -1,4 +1,4 @@
-"""`quire storage ls|get|put|rm|check`, straight on the storage that QUIRE_STORAGE_URL names."""
+"""`quire storage init|ls|get|put|rm|check`, straight on the storage that QUIRE_STORAGE_URL names."""
 
 from __future__ import annotations
 
@@ -30,6 +30,20 @@ SPARE = ("modified_at", "size_bytes")
 
 Result = TypeVar("Result")
 Key = Annotated[str, typer.Argument(help="Key of the object.")]
+
+
+@app.command("init")
+def init(as_json: AsJson = False) -> None:
+    """Make the directory or bucket if it is missing, and mark it as the storage of this installation.
+
+    The first start does so by itself. Needed after the storage was replaced by an empty one: jobs whose bytes are not
+    in it expire when the same work is asked for again.
+    """
+    _with_storage(lambda storage: storage.ensure_ready(create=True))
+    if as_json:
+        show_json({"ok": True})
+    else:
+        typer.echo("ok: this is the storage from now on")
 
 
 @app.command("ls")
@@ -88,7 +102,7 @@ def rm(keys: Annotated[list[str], typer.Argument(help="Keys of objects.")], as_j
 
 @app.command("check")
 def check(as_json: AsJson = False) -> None:
-    """Make the directory or bucket if it is missing, then write, read and delete a probe."""
+    """Write, read and delete a probe."""
     proof = _with_storage(prove_storage)
     if as_json:
         show_json({"ok": True} | asdict(proof))

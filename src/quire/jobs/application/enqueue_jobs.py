@@ -304,7 +304,8 @@ async def _usable_holders(
             note_transition(Transition(kind, JobState.EXPIRED))
     for holder in kept:
         key = holder.artifact_key
-        if key is not None and not await intake.artifacts.exists(key):
+        size_bytes = holder.artifact.size_bytes if holder.artifact else None
+        if key is not None and not await intake.artifacts.exists(key, size_bytes):
             # Of what is damaged a part still lies there, and nobody would find it once its job has let go of it.
             await intake.artifacts.delete_bytes(key)
             if await intake.store.expire_vanished(holder.job_id, key, "intake"):

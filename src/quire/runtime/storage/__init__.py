@@ -27,6 +27,7 @@ from quire.runtime.storage.errors import (
     StorageRefusedError,
     StorageTooLargeError,
     StorageUnavailableError,
+    StorageUnmarkedError,
     StorageUrlError,
 )
 from quire.runtime.storage.keys import checked_key
@@ -86,6 +87,7 @@ __all__ = [
     "StorageRefusedError",
     "StorageTooLargeError",
     "StorageUnavailableError",
+    "StorageUnmarkedError",
     "StorageUrlError",
     "StoredObject",
     "UrlSigner",

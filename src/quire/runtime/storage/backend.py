@@ -4,7 +4,7 @@ every adapter. It refuses partial objects: a reader sees nothing, the old object
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -54,12 +54,16 @@ class StorageBackend(Protocol):
     `quire.runtime.storage.errors`, and SHALL NOT block the event loop.
     """
 
-    async def ensure_ready(self) -> None:
-        """SHALL make what is missing (directories, bucket); nothing else creates them, so that an unmounted
-        disk is an error and not an empty storage. SHALL remove the debris of dead writers from a disk and
-        leave living ones alone; S3 hides unfinished uploads until a lifecycle rule of the bucket drops
-        them.
+    async def ensure_ready(self, *, create: bool = False) -> None:
+        """SHALL refuse a storage that is not there (STORAGE_UNMARKED): a missing bucket, a directory without
+        its marker, as an unmounted disk leaves one. With `create` SHALL make and mark it; nothing else does.
+        SHALL remove the debris of dead writers from a disk and leave living ones alone; S3 hides unfinished
+        uploads until a lifecycle rule of the bucket drops them.
         """
+        ...
+
+    async def holds_any(self, keys: Sequence[str]) -> bool:
+        """Whether one of these objects is here, also where `ensure_ready` refuses."""
         ...
 
     async def close(self) -> None:

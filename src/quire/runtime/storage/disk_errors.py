@@ -16,7 +16,8 @@ from quire.runtime.storage.errors import (
 
 # EFBIG is a quota too: the process's own limit on file size.
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-# A symlink where a directory or a file should be: refused, never followed.
+# A symlink where a directory or a file should be: refused, never followed. That the storage itself is no directory
+# is said where it is opened.
 _ASTRAY = {errno.ELOOP, errno.ENOTDIR}
 
 

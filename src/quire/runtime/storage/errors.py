@@ -54,6 +54,19 @@ class StorageUnavailableError(UnavailableError):
     title = "The storage cannot be reached"
 
 
+class StorageUnmarkedError(StorageUnavailableError):
+    """Not the storage of this installation as far as one can see: an unmounted disk, a mistyped place."""
+
+    code = "STORAGE_UNMARKED"
+    title = (
+        "The storage is missing, or has no marker: mount it, or correct QUIRE_STORAGE_URL; where it is to be the "
+        "storage from now on, run `quire storage init`"
+    )
+
+    def __init__(self, detail: str = "") -> None:
+        super().__init__(f"{detail}. {self.title}" if detail else self.title)
+
+
 class StorageRefusedError(UnavailableError):
     """The storage knows us not, or does not let us: a person has to change credentials or rights."""
 

@@ -29,6 +29,11 @@ def checked_prefix(prefix: str) -> str:
     return prefix
 
 
+def is_segment(name: str) -> bool:
+    """Whether a file of this name can be an object's."""
+    return len(name) <= SEGMENT_MAX_BYTES and _SEGMENT.fullmatch(name) is not None
+
+
 def _check_segment(segment: str) -> None:
     if not _SEGMENT.fullmatch(segment):
         raise StorageKeyError("a key is made of A-Z a-z 0-9 . _ = - in segments between single slashes")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import itertools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 from quire.runtime.storage.arguments import (
@@ -34,15 +34,23 @@ from quire.runtime.storage.object_writer import ObjectWriter
 from quire.runtime.storage.signed_url import UrlClaim, UrlSigner
 from quire.runtime.storage.streams import at_most, in_blocks
 
+# The storage in a data directory, and what earlier releases called it: their objects are read there.
+NAME = "artifacts"
+EARLIER_NAME = "storage"
+
 
 class LocalDiskStorage:
     def __init__(self, root: Path, signer: UrlSigner) -> None:
         # Absolute at once: a later chdir must not move the storage.
-        self._tree = DiskTree(root.absolute())
+        root = root.absolute()
+        self._tree = DiskTree(root, [root.parent / EARLIER_NAME] if root.name == NAME else [])
         self._signer = signer
 
-    async def ensure_ready(self) -> None:
-        await asyncio.to_thread(_make_ready, self._tree)
+    async def ensure_ready(self, *, create: bool = False) -> None:
+        await asyncio.to_thread(_make_ready, self._tree, create)
+
+    async def holds_any(self, keys: Sequence[str]) -> bool:
+        return await asyncio.to_thread(lambda: any(self._tree.holds(checked_key(key)) for key in keys))
 
     async def close(self) -> None:
         """Nothing is held between calls."""
@@ -133,9 +141,9 @@ class LocalDiskStorage:
         return PresignedUrl("PUT", self._signer.url(claim), headers, claim.expires_at)
 
 
-def _make_ready(tree: DiskTree) -> None:
+def _make_ready(tree: DiskTree, create: bool) -> None:
     with disk_errors():
-        tree.make()
+        tree.make(create=create)
         tree.sweep_incoming()
 
 
@@ -158,7 +166,7 @@ def _get(tree: DiskTree, key: str, max_bytes: int) -> bytes:
         data = reader.read(0, stored.size_bytes)
     finally:
         reader.close()
-    if hashlib.sha256(data).hexdigest() != stored.sha256:
+    if stored.sha256 is not None and hashlib.sha256(data).hexdigest() != stored.sha256:
         raise StorageCorruptError("the object's bytes have another sha256")
     return data
 

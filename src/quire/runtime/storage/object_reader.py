@@ -9,10 +9,7 @@ from quire.runtime.storage.backend import StoredObject
 from quire.runtime.storage.disk_errors import disk_errors
 from quire.runtime.storage.disk_tree import DiskTree
 from quire.runtime.storage.errors import StorageCorruptError, StorageUnavailableError
-from quire.runtime.storage.object_file import describe, read_footer
-
-# O_NONBLOCK: a pipe planted in the tree must not hang the thread.
-_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+from quire.runtime.storage.object_file import stored_object
 
 
 class ObjectReader:
@@ -21,12 +18,13 @@ class ObjectReader:
         self._key = key
         self._lock = threading.Lock()
         self._descriptor: int | None = None
+        self._footed = False
         self._closed = False
 
     def stat(self) -> StoredObject:
         with self._lock, disk_errors():
             descriptor = self._opened()
-            return describe(self._key, read_footer(descriptor), descriptor)
+            return stored_object(self._key, descriptor, footed=self._footed)
 
     def read(self, offset: int, size_bytes: int) -> bytes:
         """Exactly `size_bytes`, which the caller knows to be there from `stat`."""
@@ -51,6 +49,5 @@ class ObjectReader:
         if self._closed:
             raise StorageUnavailableError("the read was given up")
         if self._descriptor is None:
-            with self._tree.parent_of(self._key) as (parent, name):
-                self._descriptor = os.open(name, _FLAGS, dir_fd=parent)
+            self._descriptor, self._footed = self._tree.open_object(self._key)
         return self._descriptor

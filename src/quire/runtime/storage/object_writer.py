@@ -12,13 +12,14 @@ import fcntl
 import hashlib
 import os
 import threading
+from dataclasses import replace
 
 from quire.kernel import new_uuid7
 from quire.runtime.storage.backend import StoredObject
 from quire.runtime.storage.disk_errors import disk_errors
-from quire.runtime.storage.disk_tree import DiskTree
+from quire.runtime.storage.disk_tree import DiskTree, NameTakenError
 from quire.runtime.storage.errors import StorageMismatchError, StorageUnavailableError
-from quire.runtime.storage.object_file import FOOTER_BYTES, Footer, describe
+from quire.runtime.storage.object_file import Description, stored_object, write_description
 
 FILE_MODE = 0o600
 
@@ -32,7 +33,7 @@ class ObjectWriter:
         self._name = ""
         self._hash = hashlib.sha256()
         self._size_bytes = 0
-        self._footer: Footer | None = None
+        self._description: Description | None = None
 
     def write(self, block: bytes) -> None:
         with self._lock, disk_errors():
@@ -41,26 +42,40 @@ class ObjectWriter:
             self._size_bytes += len(block)
 
     def sync(self, content_type: str, sha256: str | None) -> None:
-        """Footer, size check, fsync: nothing can be written after it, and nobody sees it yet."""
+        """Description, size check, fsync: nothing can be written after it, and nobody sees it yet."""
         with self._lock, disk_errors():
             descriptor = self._opened()
-            footer = Footer(content_type, self._hash.hexdigest(), self._size_bytes)
-            if sha256 is not None and sha256 != footer.sha256:
+            description = Description(content_type, self._hash.hexdigest(), self._size_bytes)
+            if sha256 is not None and sha256 != description.sha256:
                 raise StorageMismatchError("the bytes have another sha256")
-            _write_all(descriptor, footer.encode())
-            if os.fstat(descriptor).st_size != self._size_bytes + FOOTER_BYTES:
+            write_description(descriptor, description)
+            if os.fstat(descriptor).st_size != self._size_bytes:
                 raise StorageUnavailableError("the disk kept fewer bytes than were written")
             os.fsync(descriptor)
-            self._footer = footer
+            self._description = description
 
     def publish(self, key: str, *, if_absent: bool) -> StoredObject:
         """The rename: the object is visible only after all of its bytes are safe."""
         with self._lock, disk_errors():
-            assert self._footer is not None  # `sync` comes first
-            descriptor = self._opened()
-            self._tree.publish(key, self._name, if_absent=if_absent)
+            assert self._description is not None  # `sync` comes first
+            stored = replace(
+                stored_object(key, self._opened(), footed=False),
+                sha256=self._description.sha256,
+                content_type=self._description.content_type,
+            )
+            try:
+                self._tree.publish(key, self._name, if_absent=if_absent)
+            except NameTakenError:
+                self._publish_marked(key, self._description, if_absent=if_absent)
             self._name = ""
-            return describe(key, self._footer, descriptor)
+            return stored
+
+    def _publish_marked(self, key: str, description: Description, *, if_absent: bool) -> None:
+        """With its footer: there is no plain place for it."""
+        descriptor = self._opened()
+        _write_all(descriptor, description.footer())
+        os.fsync(descriptor)
+        self._tree.publish_marked(key, self._name, if_absent=if_absent)
 
     def close(self) -> None:
         """Drops what was not published."""

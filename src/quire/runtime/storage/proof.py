@@ -20,10 +20,9 @@ class StorageProof:
     delete_ms: float
 
 
-async def prove_storage(backend: StorageBackend, *, make: bool = True) -> StorageProof:
-    """Raises what is wrong. With `make`, a missing directory or bucket is made first, if that is allowed."""
-    if make:
-        await backend.ensure_ready()
+async def prove_storage(backend: StorageBackend) -> StorageProof:
+    """Raises what is wrong. Makes nothing but the object, and removes it again."""
+    await backend.ensure_ready()
     name = new_uuid7()
     key, data = f"{PROBE_PREFIX}/{name}", str(name).encode()
     times = [time.perf_counter()]

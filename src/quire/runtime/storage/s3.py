@@ -7,7 +7,7 @@ import contextlib
 import dataclasses
 import hashlib
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -37,6 +37,7 @@ from quire.runtime.storage.errors import (
     StorageMismatchError,
     StorageNotFoundError,
     StorageTooLargeError,
+    StorageUnmarkedError,
 )
 from quire.runtime.storage.keys import checked_key, checked_prefix
 from quire.runtime.storage.location import DEFAULT_REGION, S3Location
@@ -80,14 +81,24 @@ class S3Storage:
             presigner = await held.enter_async_context(s3_client(outside, names))
         return cls(location, client, presigner, held, clock or SystemClock())
 
-    async def ensure_ready(self) -> None:
+    async def ensure_ready(self, *, create: bool = False) -> None:
+        """A bucket has no marker: it does not become an empty one by being unmounted."""
         with s3_errors():
             try:
                 await self._client.head_bucket(Bucket=self._location.bucket)
             except ClientError as error:
                 if status_of(error) != 404:
                     raise
+                if not create:
+                    raise StorageUnmarkedError("S3 answered NoSuchBucket") from None
                 await self._make_bucket()
+
+    async def holds_any(self, keys: Sequence[str]) -> bool:
+        for key in keys:
+            with contextlib.suppress(StorageCorruptError):
+                if await self.exists(key):
+                    return True
+        return False
 
     async def close(self) -> None:
         await self._held.aclose()

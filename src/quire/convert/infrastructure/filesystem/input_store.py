@@ -18,7 +18,7 @@ from quire.runtime.storage.streams import in_blocks
 
 class DirectoryInputStore:
     def __init__(self, root: Path) -> None:
-        self._directory = JobDirectory(root, ".pdf")
+        self._directory = JobDirectory(root, ".pdf", "UPLOADS_DIR")
 
     async def ensure_ready(self) -> None:
         await asyncio.to_thread(self._directory.make)

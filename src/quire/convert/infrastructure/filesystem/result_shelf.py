@@ -14,7 +14,7 @@ from quire.convert.infrastructure.filesystem.job_directory import JobDirectory
 
 class DirectoryResultShelf:
     def __init__(self, root: Path) -> None:
-        self._directory = JobDirectory(root, ".xml")
+        self._directory = JobDirectory(root, ".xml", "RESULTS_DIR")
 
     async def ensure_ready(self) -> None:
         await asyncio.to_thread(self._directory.make)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from uuid import UUID
 
+import asyncpg
 import structlog
 
 from quire.jobs.domain.errors import LeaseLostError
@@ -17,7 +17,7 @@ from quire.jobs.domain.lease import Lease
 from quire.jobs.infrastructure.postgres.sql import load
 from quire.kernel import QuireError
 from quire.runtime.database import Database
-from quire.runtime.storage import StorageBackend, StorageCorruptError, StoredObject
+from quire.runtime.storage import StorageBackend, StorageCorruptError, StorageNotFoundError, StoredObject
 
 SQL = load("artifacts.sql")
 
@@ -32,8 +32,7 @@ class StoredArtifacts:
     async def write(
         self, worker_id: UUID, lease: Lease, data: bytes, *, filename: str, content_type: str, folder: str
     ) -> Artifact:
-        key = _key(lease, folder, filename)
-        await self._begin(worker_id, lease, key, content_type, filename)
+        key = await self._begin(worker_id, lease, folder, content_type, filename)
         stored = await self._put_or_clean_up(key, data, content_type)
         digest = hashlib.sha256(data).hexdigest()
         return Artifact(key, lease.job_id, content_type, filename, stored.size_bytes, digest)
@@ -49,8 +48,7 @@ class StoredArtifacts:
         folder: str,
         approve: Callable[[], Awaitable[None]] | None = None,
     ) -> Artifact:
-        key = _key(lease, folder, filename)
-        await self._begin(worker_id, lease, key, content_type, filename)
+        key = await self._begin(worker_id, lease, folder, content_type, filename)
         try:
             # A cancel reaches the storage, which drops what it has: unlike one block, a stream may last.
             stored = await self._storage.put_stream(key, chunks, content_type=content_type, approve=approve)
@@ -61,13 +59,22 @@ class StoredArtifacts:
         assert stored.sha256 is not None  # known wherever the bytes passed through
         return Artifact(key, lease.job_id, content_type, filename, stored.size_bytes, stored.sha256)
 
-    async def _begin(self, worker_id: UUID, lease: Lease, key: str, content_type: str, filename: str) -> None:
-        async with self._database.acquire() as connection:
-            row = await connection.fetchrow(
-                SQL["begin_artifact"], worker_id, lease.job_id, lease.fence, key, content_type, filename
-            )
-        if row is None:
-            raise LeaseLostError(f"job {lease.job_id}: another worker owns it now")
+    async def _begin(
+        self, worker_id: UUID, lease: Lease, folder: str, content_type: str, filename: str
+    ) -> str:
+        """A key that no other attempt has: a zombie's bytes stay apart from those of the attempt that counts."""
+        suffix = filename.rsplit(".", 1)[-1] if "." in filename else "bin"
+        about = (worker_id, lease.job_id, lease.fence, folder, content_type, filename, suffix)
+        while True:
+            try:
+                async with self._database.acquire() as connection:
+                    key: str | None = await connection.fetchval(SQL["begin_artifact"], *about)
+            except asyncpg.UniqueViolationError:
+                # The clock was set back to the very microsecond of an earlier attempt: it goes on.
+                continue
+            if key is None:
+                raise LeaseLostError(f"job {lease.job_id}: another worker owns it now")
+            return key
 
     async def _put_or_clean_up(self, key: str, data: bytes, content_type: str) -> StoredObject:
         put = asyncio.ensure_future(self._storage.put_bytes(key, data, content_type=content_type))
@@ -81,13 +88,19 @@ class StoredArtifacts:
                 await self.discard_unpublished(key)
             raise
 
-    async def exists(self, artifact_key: str) -> bool:
+    async def exists(self, artifact_key: str, size_bytes: int | None = None) -> bool:
         """What is there and not whole answers for nothing either."""
         try:
-            return await self._storage.exists(artifact_key)
+            stored = await self._storage.stat(artifact_key)
+        except StorageNotFoundError:
+            return False
         except StorageCorruptError:
             log.warning("artifact_damaged", artifact_key=artifact_key)
             return False
+        if size_bytes is not None and stored.size_bytes != size_bytes:
+            log.warning("artifact_damaged", artifact_key=artifact_key)
+            return False
+        return True
 
     async def discard_unpublished(self, artifact_key: str) -> None:
         """Bytes first: a record without bytes is found again by the sweep, bytes without a record never."""
@@ -99,9 +112,3 @@ class StoredArtifacts:
 
     async def delete_bytes(self, artifact_key: str) -> None:
         await self._storage.delete(artifact_key)
-
-
-def _key(lease: Lease, folder: str, filename: str) -> str:
-    """The fence in the name keeps a zombie's bytes apart from those of the attempt that counts."""
-    suffix = filename.rsplit(".", 1)[-1] if "." in filename else "bin"
-    return f"{folder}/{lease.job_id}/{time.time_ns() // 1_000_000}-{lease.fence}.{suffix}"

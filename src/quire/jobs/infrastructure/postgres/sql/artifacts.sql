@@ -1,13 +1,18 @@
 -- Artifact records. Bytes live in storage; these rows say whose they are.
 
 -- name: begin_artifact
--- Purpose: announce bytes before they are written, only by the holder of the lease. Locks: shares the job row.
+-- Purpose: announce bytes before they are written, only by the holder of the lease. Their key is folder ($4), job and the
+--   moment by the database's clock; the primary key makes sure that no other attempt has it. $7 suffix.
+-- Locks: shares the job row.
 WITH held AS (
     SELECT id, tenant_id, fence FROM jobs
     WHERE id = $2 AND fence = $3 AND leased_by = $1 AND state = 'running' FOR SHARE
 )
 INSERT INTO artifacts (artifact_key, job_id, fence, tenant_id, state, content_type, filename)
-SELECT $4, id, fence, tenant_id, 'pending', $5, $6 FROM held
+SELECT $4::text || '/' || id || '/' || to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYYMMDD"T"HH24MISSUS"Z"')
+       || '.' || $7::text,
+       id, fence, tenant_id, 'pending', $5, $6
+FROM held
 RETURNING artifact_key
 
 -- name: artifact_of_job
