@@ -29,10 +29,10 @@ class FullDisk:
     root: Path
 
     def fill(self, worker: WorkerProcess) -> None:
-        (self.root / "ballast").write_bytes(b"\0" * (DISK_BYTES * 3 // 4))
+        (self.root / ".ballast").write_bytes(b"\0" * (DISK_BYTES * 3 // 4))
 
     def free(self, worker: WorkerProcess) -> None:
-        (self.root / "ballast").unlink()
+        (self.root / ".ballast").unlink()
 
 
 @dataclass

@@ -52,6 +52,7 @@ _ADVICE = {
     "PAYLOAD_UNDECODABLE": "The payload does not fit the kind. Discard it and send a corrected request.",
     "JOB_TIMEOUT": "The work took longer than the queue allows. Retry on a quiet system or raise the limit.",
     "STORAGE_FULL": "The disk is full. Free space, then retry.",
+    "STORAGE_UNMARKED": "The storage is not mounted, or not this installation's. Mount it, then retry.",
     "STORAGE_UNAVAILABLE": "Storage could not be reached. Check it with `quire doctor`, then retry.",
 }
 

@@ -295,11 +295,13 @@ def _entries(directory: int, base: str, mark: str) -> list[tuple[str, str]]:
         for entry in entries:
             if not (base or mark) and (entry.name.startswith(".") or entry.name in _RESERVED):
                 continue
-            name = entry.name.removesuffix(mark) if mark else entry.name
             if entry.is_dir(follow_symlinks=False):
-                found.append((f"{base}{entry.name}/", entry.name))
-            elif entry.is_file(follow_symlinks=False) and entry.name.endswith(mark) and is_segment(name):
-                found.append((base + name, entry.name))
+                if is_segment(entry.name):
+                    found.append((f"{base}{entry.name}/", entry.name))
+            elif entry.is_file(follow_symlinks=False) and entry.name.endswith(mark):
+                name = entry.name.removesuffix(mark)
+                if is_segment(name):
+                    found.append((base + name, entry.name))
     return sorted(found)
 
 
