@@ -245,8 +245,8 @@ def test_fifty_identical_requests_at_once_make_one_job_and_one_artifact(
     assert sorted(answer.status_code for answer in answers) == [200] * 49 + [202]
     (job_id,) = {answer.json()["job_id"] for answer in answers}
     assert ended(ann, job_id)["status"] == "succeeded"
-    ((key,),) = press.sql("SELECT artifact_key FROM artifacts WHERE job_id = $1", job_id)
-    assert re.fullmatch(rf"pdfs/{job_id}/\d{{8}}T\d{{12}}Z\.pdf", key)
+    (artifact,) = press.sql("SELECT artifact_key FROM artifacts WHERE job_id = $1", job_id)
+    assert re.fullmatch(rf"pdfs/{job_id}/\d{{8}}T\d{{12}}Z\.pdf", artifact["artifact_key"])
 
 
 # --- lists, templates, previews, verification
