@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from tests.unit.convert.wrong_mappings import WRONG, another
@@ -11,6 +12,7 @@ from tests.unit.reading import odd_reader
 from quire.convert.infrastructure.jail import pdf_mapper
 from quire.convert.infrastructure.mappings import MAPPINGS, child
 from quire.convert.infrastructure.mappings.mapping import Mapping, Source
+from quire.reading import PdfDamagedError
 from quire.runtime.isolation import BARE_ENVIRONMENT
 
 MODULE = "tests.integration.odd_gateway"
@@ -26,7 +28,16 @@ def acting(name: str, act: Callable[[bytes], bytes]) -> Mapping:
     return another("tei", name, write)
 
 
-ODD = WRONG | {name: acting(name, act) for name, act in odd_reader.ACTS.items()}
+def refuse_first_share(source: Source) -> bytes:
+    """Read in shares, the first one refuses at once, and the others would never end."""
+    if source.share == 0:
+        raise PdfDamagedError("the first share is refused")
+    return odd_reader.sleep(CONTENT)
+
+
+REFUSED_SHARE = "refused_share"
+SHARED = replace(another("tei", REFUSED_SHARE, refuse_first_share), join=lambda parts: parts[0])
+ODD = WRONG | {name: acting(name, act) for name, act in odd_reader.ACTS.items()} | {REFUSED_SHARE: SHARED}
 
 
 def warm_up() -> None:

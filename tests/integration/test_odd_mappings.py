@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 from tests.integration.gateway_server import GatewayServer, running_gateway, wait_until
-from tests.integration.odd_gateway import CONTENT, MODULE
+from tests.integration.odd_gateway import CONTENT, MODULE, REFUSED_SHARE
 from tests.unit.convert.samples import sample
 from tests.unit.convert.wrong_mappings import WRONG
 
@@ -22,11 +22,20 @@ from quire.reading.infrastructure.jail.jail import PATIENCE_SECONDS
 WAITING = 16
 WALL_SECONDS = 2
 SETTINGS = {"QUIRE_GATEWAY_SLOTS": "1", "QUIRE_GATEWAY_WALL_SEC": str(WALL_SECONDS)}
+# Two slots, so that a document is read in two shares; its readers would stay for minutes.
+SHARING = {"QUIRE_GATEWAY_SLOTS": "2", "QUIRE_GATEWAY_WALL_SEC": "300"}
+REFUSED_DOCUMENTS = 30
 
 
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayServer]:
     with running_gateway(tmp_path_factory.mktemp("odd"), program=MODULE, **SETTINGS) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def sharing_gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayServer]:
+    with running_gateway(tmp_path_factory.mktemp("sharing"), program=MODULE, **SHARING) as server:
         yield server
 
 
@@ -72,6 +81,37 @@ def test_when_as_many_wait_as_may_the_next_is_told_to_come_back_and_those_are_se
     assert {answer.result().status_code for answer in waiting} == {200}
     assert waiting_now(gateway) == 0
     assert gateway.process_pdf(sample_pdf()).status_code == 200
+
+
+def test_readers_of_other_shares_are_gone_before_a_refused_document_frees_its_slot(
+    sharing_gateway: GatewayServer,
+) -> None:
+    (server,) = sharing_gateway.children()
+    shared = sample("paperwork-de")
+    for _ in range(REFUSED_DOCUMENTS):
+        answer = sharing_gateway.process_pdf(shared, REFUSED_SHARE)
+        assert said(answer) == (422, "PDF_DAMAGED", False)
+    assert sharing_gateway.children(server) == []
+    assert sharing_gateway.children() == [server], "nobody else's reader was ended with them"
+
+
+def test_readers_of_a_caller_that_hung_up_are_ended_and_its_slot_is_free(
+    sharing_gateway: GatewayServer,
+) -> None:
+    (server,) = sharing_gateway.children()
+    for _ in range(3):
+        with pytest.raises(httpx.ReadTimeout), httpx.Client(timeout=1, trust_env=False) as hasty:
+            send(hasty, sharing_gateway.url, "sleep")
+    wait_until(lambda: sharing_gateway.children(server) == [], within_seconds=20)
+    with ThreadPoolExecutor(2) as callers:
+        answers = callers.map(lambda _: sharing_gateway.process_pdf(sample_pdf()), range(4))
+        assert {answer.status_code for answer in answers} == {200}
+    assert sharing_gateway.children() == [server]
+
+
+def send(client: httpx.Client, url: str, mapping: str) -> httpx.Response:
+    file = {"file": ("a.pdf", sample_pdf(), "application/pdf")}
+    return client.post(f"{url}/process", data={"mapping": mapping}, files=file)
 
 
 def said(answer: httpx.Response) -> tuple[int, str, bool]:

@@ -52,18 +52,59 @@ async def test_a_reader_that_waits_for_ever_is_ended_at_its_time(jail: Jail, doc
     assert jail.pid == server
 
 
-async def test_a_reader_that_hears_no_alarm_is_given_up_and_leaves_no_file_open(
+async def test_a_reader_that_hears_no_alarm_is_ended_alone_and_leaves_no_file_open(
     jail: Jail, document: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(our_end, "PATIENCE_SECONDS", 0.5)
     assert await given_back(jail, document) == WORDS
-    await jail.close()
-    before = open_files()
+    server, before = jail.pid, open_files()
     with pytest.raises(ReadingTooCostlyError, match=r"not read within 0\.5 s") as refusal:
         await jail.run(document, {"act": "speak_and_stay"}, SOON)
     # As long as somebody looks at the refusal, nothing is closed by chance.
     assert refusal.tb is not None
     assert open_files() == before
+    assert children(server) == []
+    assert await given_back(jail, document) == WORDS
+    assert jail.pid == server
+
+
+async def test_a_cancelled_reading_has_ended_its_reader_when_it_returns(jail: Jail, document: int) -> None:
+    await jail.start()
+    readings = [
+        asyncio.create_task(jail.run(document, {"act": act}, ReadingLimits()))
+        for act in ("sleep", "speak_and_stay")
+    ]
+    while len(children(jail.pid)) < len(readings):
+        await asyncio.sleep(0.01)
+    for reading in readings:
+        reading.cancel()
+        await asyncio.sleep(0)
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+    assert children(jail.pid) == []
+    assert await given_back(jail, document) == WORDS
+
+
+async def test_a_server_that_does_not_answer_is_ended_with_its_readers(
+    jail: Jail, document: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(our_end, "END_SECONDS", 0.5)
+    await jail.start()
+    server = jail.pid
+    assert server is not None
+    reading = asyncio.create_task(jail.run(document, {"act": "sleep"}, ReadingLimits()))
+    while not children(server):
+        await asyncio.sleep(0.01)
+    (reader,) = children(server)
+    os.kill(server, signal.SIGSTOP)
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reading
+    assert not is_alive(server)
+    async with asyncio.timeout(10):
+        while is_alive(reader):
+            await asyncio.sleep(0.01)
     assert await given_back(jail, document) == WORDS
 
 
@@ -117,6 +158,17 @@ def kill(pid: int | None) -> None:
     signal.pidfd_send_signal(process, signal.SIGKILL)
     select.select([process], [], [])
     os.close(process)
+
+
+def children(pid: int | None) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 def open_files() -> int:

@@ -69,6 +69,9 @@ async def process_pdf(desk: GatewayDesk, mapping: str, pdf: IO[bytes]) -> Proces
         except QuireError as error:
             count(mapping, error.code)
             raise
+        except asyncio.CancelledError:
+            count(mapping, "cancelled")
+            raise
         finally:
             SECONDS.labels(mapping).observe(time.perf_counter() - began)
     count(mapping, "ok")

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from quire.convert.application.process_pdf import GatewayDesk, process_pdf
 from quire.convert.domain.voucher import CHECKED_HEADER, DIGEST_HEADER
+from quire.convert.presentation.hang_up import HUNG_UP, unless_hung_up
 from quire.convert.presentation.process_form import read_form
 from quire.kernel import NotAcceptableError
 from quire.runtime.http import StrictRoute
@@ -83,7 +84,9 @@ def gateway_routes(desk: GatewayDesk) -> APIRouter:
         """The PDF in `file` as XML by `mapping`, both fields of multipart/form-data."""
         _check_accept(accept)
         async with read_form(request) as form:
-            answer = await process_pdf(desk, form.mapping, form.file)
+            answer = await unless_hung_up(request, process_pdf(desk, form.mapping, form.file))
+        if answer is None:
+            return Response(status_code=HUNG_UP)
         headers = answer.voucher.as_headers() if answer.voucher else {}
         size = answer.xml.seek(0, os.SEEK_END)
         if size <= WHOLE_BYTES:

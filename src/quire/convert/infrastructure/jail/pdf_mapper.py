@@ -29,6 +29,7 @@ from quire.reading import (
     ReadingLimits,
     ReadingTooCostlyError,
 )
+from quire.runtime.errand import finish_errand
 
 TASK = "quire.convert.infrastructure.mappings.child"
 # What a child may say; anything else it could only have been made to say.
@@ -121,14 +122,18 @@ class JailedPdfMapper:
 
 
 async def gathered(parts: list[Coroutine[Any, Any, IO[bytes]]]) -> list[IO[bytes]]:
-    """All of them or none: what one refuses, the others need not finish."""
+    """All of them or none: what one refuses, the others need not finish. Nobody returns before all of them ended."""
     tasks = [asyncio.create_task(part) for part in parts]
     try:
         return list(await asyncio.gather(*tasks))
     except BaseException:
-        for task in tasks:
-            task.cancel()
-        for done in await asyncio.gather(*tasks, return_exceptions=True):
-            if not isinstance(done, BaseException):
-                done.close()
+        await finish_errand(_end_all(tasks))
         raise
+
+
+async def _end_all(tasks: list[asyncio.Task[IO[bytes]]]) -> None:
+    for task in tasks:
+        task.cancel()
+    for done in await asyncio.gather(*tasks, return_exceptions=True):
+        if not isinstance(done, BaseException):
+            done.close()

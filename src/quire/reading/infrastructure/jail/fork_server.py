@@ -1,7 +1,8 @@
 """The process that documents are read under: it has loaded everything once, gives up network and rights, and forks one
 child per document. No child sees another's, and what a child did to its memory dies with it.
 
-Requests come over one socket with two files each, the document and the answer; how each child ended goes back.
+Requests come over one socket with two files each, the document and the answer; how each child ended goes back. A
+request to end a child has no files.
 """
 
 from __future__ import annotations
@@ -52,6 +53,9 @@ class ForkServer:
         if not message:
             return False
         request = json.loads(message)
+        if "end" in request:
+            self._end(request["end"])
+            return True
         pid = os.fork()
         if pid == 0:
             self._be_child(request, *files)
@@ -59,6 +63,12 @@ class ForkServer:
         for file in files:
             os.close(file)
         return True
+
+    def _end(self, number: int) -> None:
+        """A child that is not reaped yet keeps its process id, so nobody else can be hit."""
+        for pid, wanted in self._children.items():
+            if wanted == number:
+                os.kill(pid, signal.SIGKILL)
 
     def _be_child(self, request: dict[str, Any], document: int, answer: int) -> None:
         try:

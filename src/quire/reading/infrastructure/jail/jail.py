@@ -14,6 +14,7 @@ from typing import IO, Any
 from quire.reading.domain.errors import JailUnavailableError, ReaderCrashedError, ReadingTooCostlyError
 from quire.reading.domain.limits import ReadingLimits
 from quire.reading.infrastructure.jail.answer import Answer
+from quire.runtime.errand import finish_errand
 from quire.runtime.isolation import BARE_ENVIRONMENT, DIE_WITH_PARENT, without_network
 from quire.runtime.priority import keep_back
 from quire.runtime.python_command import python_module
@@ -22,6 +23,9 @@ SERVER = "quire.reading.infrastructure.jail.fork_server"
 START_SECONDS = 60.0
 # The kernel ends a child at its time; this much later we stop believing in that.
 PATIENCE_SECONDS = 10.0
+# A child that was to be ended is gone at once; a server that has not said so by now hears nothing any more.
+END_SECONDS = 10.0
+SEND_AGAIN_SECONDS = 0.01
 MESSAGE_MAX_BYTES = 65_536
 OUT_OF_TIME = (signal.SIGALRM, signal.SIGXCPU)
 # How PDFium, and C++ as a whole, ends where it asked for memory and got none; and how the system's loader does, when
@@ -65,7 +69,8 @@ class Jail:
                 raise JailUnavailableError("the reader does not start on this machine") from None
 
     async def run(self, document: int, arguments: dict[str, Any], limits: ReadingLimits) -> IO[bytes]:
-        """The task's answer, in a file that is the caller's to close."""
+        """The task's answer, in a file that is the caller's to close. However this ends, also by a cancellation, the
+        child is gone by then."""
         await self.start()
         loop = asyncio.get_running_loop()
         self._number += 1
@@ -83,13 +88,13 @@ class Jail:
         try:
             async with asyncio.timeout(limits.wall_seconds + PATIENCE_SECONDS):
                 await answer.read(source)
-                status = await ended
-        except TimeoutError:
+                # Shielded, because whoever ends the child waits for the same word of its end.
+                status = await asyncio.shield(ended)
+        except BaseException as error:
             answer.close()
-            await self._give_up()
-            raise ReadingTooCostlyError(f"not read within {limits.wall_seconds:g} s") from None
-        except BaseException:
-            answer.close()
+            await finish_errand(self._end_child(number, ended))
+            if isinstance(error, TimeoutError):
+                raise ReadingTooCostlyError(f"not read within {limits.wall_seconds:g} s") from None
             raise
         finally:
             self._ends.pop(number, None)
@@ -115,6 +120,25 @@ class Jail:
             raise JailUnavailableError("the reader takes no more at the moment") from error
         finally:
             os.close(reading)
+
+    async def _end_child(self, number: int, ended: asyncio.Future[int]) -> None:
+        """Returns when it is dead and reaped. A server that does not answer is ended with all its children."""
+        try:
+            async with asyncio.timeout(END_SECONDS):
+                await self._send_end(number, ended)
+                await asyncio.wait({ended})
+        except (TimeoutError, OSError):
+            await self._give_up()
+        if ended.done() and not ended.cancelled():
+            ended.exception()  # the server's death, which the caller hears of in its own way
+
+    async def _send_end(self, number: int, ended: asyncio.Future[int]) -> None:
+        while self._control is not None and not ended.done():
+            try:
+                self._control.send(json.dumps({"end": number}).encode())
+                return
+            except BlockingIOError:
+                await asyncio.sleep(SEND_AGAIN_SECONDS)
 
     def _listen(self) -> None:
         assert self._control is not None
