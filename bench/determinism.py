@@ -64,7 +64,7 @@ async def render_with_new_browser(queue: list[tuple[str, RenderJob]], found: Has
     async def work() -> None:
         while queue:
             name, job = queue.pop()
-            document = await render_pdf(parts, job, tenant_id="bench", timeout_seconds=120)
+            document = await render_pdf(parts, job, tenant_id="bench")
             found[name][hashlib.sha256(document.data).hexdigest()] += 1
 
     try:

@@ -55,6 +55,7 @@ ENGINE_CODES = {
     "UNKNOWN_KIND": "the worker has no handler for its kind",
     "PAYLOAD_UNDECODABLE": "the handler's `decode` refused the payload",
     "RESULT_INVALID": "the handler returned something that is not JSON, or more than 64 KiB of it",
+    "DEFERRED_TOO_LONG": "its handler put it off for longer than `deferral_limit_seconds` of its kind",
     "HANDLER_CRASHED": "the handler raised something that is not a `QuireError`",
     "OUTCOME_UNSTORABLE": "the database cannot hold what the handler ended with: its error code, a delay out of range",
 }

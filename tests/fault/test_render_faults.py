@@ -21,10 +21,13 @@ from tests.fault.auditor import Auditor, all_ended
 from tests.fault.processes import WorkerProcess, WorkerYard, descendants, holds, kill_tree, worker_yard
 from tests.fault.site import Site
 from tests.fault.waiting import eventually
+from tests.integration.other_browser import other_browser
+from tests.integration.printing import open_directory
 
 from quire.entrypoints.engine import Engine
 from quire.entrypoints.migrate import migrate
 from quire.kernel import QuireError
+from quire.render.infrastructure.chromium.fingerprint import installed_fingerprint
 from quire.runtime.auth import TenantStore, TokenGrant, TokenStore
 from quire.runtime.database import Database
 from quire.runtime.embedded_postgres import EmbeddedPostgres
@@ -231,6 +234,163 @@ async def test_hostile_page_ends_typed_in_its_time_and_the_next_one_is_printed(
             assert time.monotonic() - started_at < SHORT_SECONDS + 15
             after = await ended(http, await post(http, page("after all of them")))
             assert after["status"] == "succeeded", after["error"]
+
+
+@pytest.fixture
+def older_browser() -> Iterator[Path]:
+    with open_directory() as directory:
+        yield other_browser(directory)
+
+
+@pytest.fixture
+def impatient_site(dsn: str, tmp_path: Path) -> Site:
+    """Documents wait for a missing renderer for a few seconds only."""
+    site = Site(dsn, tmp_path / "impatient")
+    queues = yaml.safe_load((site.config_dir / "queues.yaml").read_text())
+    queues["kinds"]["render.pdf"]["deferral_limit_seconds"] = 4
+    (site.config_dir / "queues.yaml").write_text(yaml.safe_dump(queues))
+    return site
+
+
+async def printed_by(engine: Engine, job_id: UUID) -> UUID:
+    async with engine.database.acquire() as connection:
+        return UUID(
+            await connection.fetchval(
+                "SELECT actor FROM job_events WHERE job_id = $1 AND to_state = 'succeeded'", job_id
+            )
+        )
+
+
+async def waits_for(http: httpx.AsyncClient, job_id: UUID, fingerprint: str) -> None:
+    async def probe() -> bool:
+        job = (await http.get(f"/pdf/jobs/{job_id}")).json()
+        return bool(job["status"] == "queued" and job["error"] and fingerprint in job["error"]["message"])
+
+    await eventually(probe, "a document that shows what it waits for")
+
+
+async def test_in_an_upgrade_of_the_browser_old_documents_are_printed_by_old_workers_or_end_as_problems(
+    impatient_site: Site, dsn: str, older_browser: Path
+) -> None:
+    wanted = installed_fingerprint(older_browser)
+    async with impatient_site.engine() as engine:
+        with worker_yard(impatient_site) as yard:
+            old = yard.start(QUIRE_CHROMIUM=older_browser)
+            async with api_of(yard, dsn, QUIRE_CHROMIUM=older_browser) as before, api_of(yard, dsn) as after:
+                assert (await ended(before, await accepts(before, page("old"))))["status"] == "succeeded"
+                # Workers of the new version first, then the API, and the old workers last.
+                new = yard.start()
+                await new.started()
+                for http, worker in ((before, old), (after, new), (before, old)):
+                    job_id = await post(http, page(f"beside {time.monotonic()}"))
+                    job = await ended(http, job_id)
+                    assert job["status"] == "succeeded", job
+                    assert await printed_by(engine, job_id) == await worker.started()
+                old.send(signal.SIGTERM)
+                assert await old.ended(within_seconds=60) == 0
+                late = await post(before, page("too late"))
+                await waits_for(before, late, wanted)
+                fresh = await ended(after, await post(after, page("new")))
+                assert fresh["status"] == "succeeded", "nobody waits behind it"
+                job = await ended(before, late)
+                assert (job["status"], job["error"]["error_code"]) == ("failed", "UNSUPPORTED_PLATFORM")
+                (problem,) = (await before.get("/problems")).json()["items"]
+                assert wanted in problem["message"]
+                assert "Start one that has" in problem["recommendation"]
+                (line,) = new.events("attempt_failed")
+                assert (line["job_id"], line["error_code"]) == (str(late), "UNSUPPORTED_PLATFORM")
+
+
+ENDLESS_PACK = {
+    "manifest.yaml": "title: Endless\ndescription: Never done\njavascript: true\n",
+    "schema.json": '{"type": "object"}',
+    "sample.json": "{}",
+    "template.html": "<script>globalThis.quireReady = new Promise(() => {})</script><p>{{ mark }}</p>",
+}
+
+
+def endless_page(mark: str) -> dict[str, Any]:
+    return {"template_name": "endless", "payload": {"mark": mark}}
+
+
+@pytest.fixture
+def endless_pack(tmp_path: Path) -> dict[str, str]:
+    """A template that is never done, and the settings that allow it."""
+    folder = tmp_path / "templates" / "endless" / "1.0"
+    folder.mkdir(parents=True)
+    for name, text in ENDLESS_PACK.items():
+        (folder / name).write_text(text)
+    return {"QUIRE_TEMPLATES_DIR": str(tmp_path / "templates"), "PDF_TEMPLATE_ALLOWLIST": "endless"}
+
+
+async def timed_out_after_ms(engine: Engine, job_id: UUID, within_seconds: float) -> int:
+    """How long the first attempt lasted that ran out of time."""
+
+    async def probe() -> int | None:
+        async with engine.database.acquire() as connection:
+            return await connection.fetchval(
+                "SELECT duration_ms FROM job_events "
+                "WHERE job_id = $1 AND error_code = 'NAVIGATION_TIMEOUT' ORDER BY event_no LIMIT 1",
+                job_id,
+            )
+
+    duration_ms = await eventually(probe, "an attempt that runs out of time", within_seconds=within_seconds)
+    assert duration_ms is not None
+    return duration_ms
+
+
+async def printing_for(engine: Engine, job_id: UUID, seconds: float) -> None:
+    """Waits until its attempt is so old that its page is open for certain."""
+
+    async def probe() -> bool:
+        async with engine.database.acquire() as connection:
+            return bool(
+                await connection.fetchval(
+                    "SELECT started_at < now() - make_interval(secs => $2) FROM jobs "
+                    "WHERE id = $1 AND state = 'running' AND attempt = 1",
+                    job_id,
+                    seconds,
+                )
+            )
+
+    await eventually(probe, "an attempt of that age", within_seconds=seconds + 30)
+
+
+@pytest.fixture
+def shipped_site(dsn: str, tmp_path: Path) -> Site:
+    """With the limits as shipped. A browser that does not start, on a busy machine, is tried more often."""
+    site = Site(dsn, tmp_path / "shipped")
+    retries = yaml.safe_load((site.config_dir / "retries.yaml").read_text())
+    rule = retries["kinds"]["render.pdf"][0]
+    retries["kinds"]["render.pdf"].insert(0, {**rule, "codes": ["BROWSER_LAUNCH_FAILED"], "attempts": 20})
+    (site.config_dir / "retries.yaml").write_text(yaml.safe_dump(retries))
+    return site
+
+
+async def test_with_the_shipped_limits_a_page_is_told_to_close_at_55_s_and_its_browser_ends_at_60_s(
+    shipped_site: Site, dsn: str, endless_pack: dict[str, str]
+) -> None:
+    async with shipped_site.engine() as engine:
+        with worker_yard(shipped_site) as yard:
+            heeding = yard.start(WORKER_CONCURRENCY=1, **endless_pack)
+            async with api_of(yard, dsn, **endless_pack) as http:
+                patient = await accepts(http, endless_page("closes when told"))
+                await holds(engine, await heeding.started(), 1)
+                frozen = yard.start(WORKER_CONCURRENCY=1, **endless_pack)
+                # The first worker is busy: this one prints, and with a warm browser the next page opens at once.
+                assert (await ended(http, await post(http, page("warm"))))["status"] == "succeeded"
+                deaf = await post(http, endless_page("hears nothing"))
+                await printing_for(engine, deaf, 10)
+                (browser,) = browsers_of(frozen)
+                os.killpg(browser, signal.SIGSTOP)
+                await printing_for(engine, deaf, 57)
+                assert alive({browser}), "the browser is killed at the hard limit, not before"
+                killed_ms = await timed_out_after_ms(engine, deaf, 60)
+                closed_ms = await timed_out_after_ms(engine, patient, 120)
+                await nothing_left({browser})
+    print(f"told to close after {closed_ms} ms, killed after {killed_ms} ms")
+    assert 55_000 <= closed_ms < 60_000
+    assert 60_000 <= killed_ms < 65_000
 
 
 async def test_without_a_renderer_documents_are_refused_or_shown_within_a_second_and_back_by_themselves(

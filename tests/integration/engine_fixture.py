@@ -38,6 +38,7 @@ queues:
 kinds:
   jobs.noop: {queue: default, ttl_seconds: 3600}
   test.brief: {queue: brief, timeout_code: TEST_TIMEOUT}
+  test.deferred: {queue: default, deferral_limit_seconds: 1}
   test.served: {queue: default, require_worker: true, unavailable_code: TEST_UNAVAILABLE}
 """
 RETRIES = """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import subprocess
 import tempfile
 import time
@@ -49,6 +50,15 @@ def invoice(rows: int = 30) -> str:
 <style>@page {{ size: A4; margin: 20mm; @bottom-center {{ content: counter(page) }} }}
 body {{ font: 11pt Inter }} h1 {{ font-family: "Source Serif 4" }} td {{ font-family: "JetBrains Mono" }}</style>
 <h1>Fatura</h1><table><thead><tr><th>#<th>Hizmet<th>Tutar</thead>{lines}</table><h2>Notlar</h2><p>Teşekkürler."""
+
+
+def words_of(pdf: bytes) -> tuple[float, float, dict[str, tuple[float, float]]]:
+    """Width and height of the first page in points, and where each word begins, from the top left."""
+    said = subprocess.run(["pdftotext", "-bbox", "-", "-"], input=pdf, capture_output=True, check=True)
+    page = re.search(r'<page width="([\d.]+)" height="([\d.]+)">', said.stdout.decode())
+    assert page is not None
+    found = re.findall(r'<word xMin="([\d.-]+)" yMin="([\d.-]+)"[^>]*>([^<]*)<', said.stdout.decode())
+    return float(page[1]), float(page[2]), {word: (float(x), float(y)) for x, y, word in found}
 
 
 def text_of(pdf: bytes) -> str:

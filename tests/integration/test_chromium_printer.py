@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+import re
 import signal
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
+from tests.integration.other_browser import INSTALLED, other_browser
 from tests.integration.printing import (
     SENTENCE,
     complaints_of,
@@ -22,16 +25,19 @@ from tests.integration.printing import (
     open_directory,
     request,
     text_of,
+    words_of,
 )
 
 from quire.kernel import QuireError
 from quire.render.domain.errors import (
     BrowserLaunchError,
     NavigationTimeoutError,
+    OtherRendererError,
     TemplateError,
     UnsupportedPlatformError,
 )
 from quire.render.infrastructure.chromium import ChromiumOptions, ChromiumPrinter
+from quire.render.infrastructure.chromium.fingerprint import installed_fingerprint
 from quire.render.infrastructure.chromium.font_set import font_files
 from quire.render.infrastructure.chromium.launch_script import NICENESS
 from quire.render.infrastructure.chromium.process_session import ProcessSession
@@ -39,6 +45,8 @@ from quire.render.ports.v1.page_printer import Asset, PrintRequest
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 _keys = (f"key-{number}" for number in itertools.count())
+# Where time is not what a test is about, a busy machine may take it.
+UNHURRIED: dict[str, Any] = {"launch_seconds": 90.0, "probe_seconds": 20.0, "close_seconds": 20.0}
 
 
 @pytest.fixture(scope="module")
@@ -233,6 +241,24 @@ async def test_turkish_and_russian_text_can_be_read_back(printer: ChromiumPrinte
     assert "₺240.00" in text
 
 
+async def test_documents_are_printed_at_scale_1_on_the_page_of_their_css_without_margin_and_as_print(
+    printer: ChromiumPrinter,
+) -> None:
+    html = """<!doctype html><style>@page { size: 400pt 300pt } body { margin: 0; font: 10px monospace }
+    span { position: absolute } @media screen { .p { display: none } } @media print { .s { display: none } }</style>
+    <span class="p" style="left: 0; top: 0">Corner</span><span class="s" style="left: 0; top: 99px">Screen</span>
+    <span style="left: 288px; top: 192px">Far</span>"""
+    width, height, words = words_of(await bytes_of(printer, request(html)))
+    assert (round(width), round(height)) == (400, 300)
+    assert set(words) == {"Corner", "Far"}
+    corner, far = words["Corner"], words["Far"]
+    assert abs(corner[0]) < 1, "no margin"
+    assert corner[1] < 5, "no margin"
+    # 96 CSS pixels are 72 points.
+    assert abs(far[0] - corner[0] - 216) < 0.5
+    assert abs(far[1] - corner[1] - 144) < 0.5
+
+
 async def test_pages_are_counted_and_the_outline_is_written(printer: ChromiumPrinter) -> None:
     html = "<!doctype html>" + "<h1 style='break-after: page'>Part</h1>" * 23
     printed = await printer.print_pdf(replace(request(html), outline=True))
@@ -258,6 +284,7 @@ async def fails(printer: ChromiumPrinter, asked: PrintRequest) -> QuireError:
     began_at = time.monotonic()
     with pytest.raises(QuireError) as caught:
         await printer.print_pdf(asked)
+    assert asked.timeout_seconds is not None
     assert time.monotonic() - began_at < asked.timeout_seconds + 3
     assert await bytes_of(printer, request(SENTENCE)) == before
     return caught.value
@@ -520,3 +547,50 @@ async def test_the_fingerprint_names_browser_and_fonts(printer: ChromiumPrinter)
     other = ChromiumPrinter(ChromiumOptions(executable=Path("/nonexistent")))
     with pytest.raises(UnsupportedPlatformError):
         _ = other.fingerprint
+
+
+async def test_a_browser_that_was_upgraded_is_known_by_its_new_fingerprint_from_its_next_start(
+    directory: Path,
+) -> None:
+    with open_directory() as home:
+        (home / "other").mkdir(mode=0o755)
+        other = other_browser(home / "other")
+        link = home / "browser"
+        link.symlink_to(INSTALLED)
+        before, after = installed_fingerprint(INSTALLED), installed_fingerprint(other)
+        printer = ChromiumPrinter(ChromiumOptions(executable=link, directory=directory, **UNHURRIED))
+        try:
+            assert (await printer.print_pdf(replace(request(SENTENCE), fingerprint=before))).pages == 1
+            (home / "new").symlink_to(other)
+            (home / "new").rename(link)
+            assert printer.fingerprint == after
+            assert printer.offers(before), "the browser that runs is still the old one"
+            assert printer.offers(after)
+            assert (await printer.print_pdf(replace(request(SENTENCE), fingerprint=before))).pages == 1
+            assert (await printer.print_pdf(replace(request(SENTENCE), fingerprint=after))).pages == 1
+            assert [browser.fingerprint for browser in printer.browsers] == [after]
+            assert not printer.offers(before)
+            with pytest.raises(OtherRendererError, match=re.escape(before)):
+                await printer.print_pdf(replace(request(SENTENCE), fingerprint=before))
+        finally:
+            await printer.close()
+
+
+async def test_a_recycled_browser_says_which_version_it_is_now(directory: Path) -> None:
+    with open_directory() as home:
+        (home / "other").mkdir(mode=0o755)
+        link = home / "browser"
+        link.symlink_to(other_browser(home / "other"))
+        options = ChromiumOptions(executable=link, directory=directory, jobs_per_browser=1, **UNHURRIED)
+        printer = ChromiumPrinter(options)
+        try:
+            await printer.check()
+            first = printer.browsers[0]
+            (home / "new").symlink_to(INSTALLED)
+            (home / "new").rename(link)
+            assert (await printer.print_pdf(request(SENTENCE))).pages == 1
+            await eventually(lambda: not first.session.members())
+            await printer.check()
+            assert first.fingerprint != printer.browsers[0].fingerprint == installed_fingerprint(INSTALLED)
+        finally:
+            await printer.close()

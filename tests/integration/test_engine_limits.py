@@ -23,7 +23,7 @@ from tests.integration.engine_fixture import (
 )
 
 from quire.entrypoints.engine import Engine
-from quire.jobs import Handler, JobContext, JobError
+from quire.jobs import Handler, JobContext, JobError, heed_stop
 from quire.jobs.application import limiter
 
 
@@ -97,6 +97,40 @@ async def test_a_handler_that_swallows_its_cancellation_loses_its_slot_anyway(
         assert not probe.ended.is_set()
         probe.released.set()
     assert [(job.state, job.error_code) for job in jobs] == [("failed", "TEST_TIMEOUT"), ("succeeded", None)]
+
+
+async def test_work_that_heeds_the_stop_is_cancelled_at_the_soft_limit_and_again_at_the_hard_one(
+    dsn: str, tmp_path: Path
+) -> None:
+    cancelled: dict[object, list[float]] = {"tidy": [], "slow": []}
+
+    async def work(manner: object, began: float) -> None:
+        try:
+            await asyncio.get_running_loop().create_future()
+        except asyncio.CancelledError:
+            cancelled[manner].append(time.monotonic() - began)
+            if manner == "slow":
+                try:
+                    await asyncio.sleep(60)
+                finally:
+                    cancelled[manner].append(time.monotonic() - began)
+            raise
+
+    async def handle(payload: object, context: JobContext) -> None:
+        assert isinstance(payload, dict)
+        await heed_stop(context, work(payload["manner"], context.lease.claimed_at))
+
+    async with engine_at_work(dsn, tmp_path, handlers=[Handler("test.brief", handle)]) as engine:
+        ids = [await enqueue_one(engine, "test.brief", {"manner": manner}) for manner in cancelled]
+        jobs = await ended(engine, *ids)
+    assert [(job.state, job.error_code) for job in jobs] == [("failed", "TEST_TIMEOUT")] * 2
+    assert [job.error_message for job in jobs] == [
+        "not done after 0.3 s, when it was asked to stop; its limit is 0.8 s",
+        "not done within 0.8 s",
+    ]
+    assert [len(cancelled[manner]) for manner in ("tidy", "slow")] == [1, 2]
+    assert 0.3 <= cancelled["tidy"][0] < 0.8
+    assert 0.3 <= cancelled["slow"][0] < 0.8 <= cancelled["slow"][1]
 
 
 async def test_the_hard_limit_kills_the_children_of_the_attempt_and_their_children(

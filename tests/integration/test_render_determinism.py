@@ -33,7 +33,7 @@ async def test_every_pack_gives_the_same_bytes_from_warm_pages_and_after_a_new_b
         try:
             # The other way round the second time: each document meets other neighbours.
             for job in jobs() if browser == 0 else reversed(jobs()):
-                document = await render_pdf(parts, job, tenant_id="acme", timeout_seconds=60)
+                document = await render_pdf(parts, job, tenant_id="acme")
                 key = (job.template_name, job.options.tagged)
                 hashes[key].add(hashlib.sha256(document.data).hexdigest())
         finally:

@@ -116,7 +116,7 @@ async def open_engine(
         stack.push_async_callback(engine.broker.close)
         await engine.board.register_policies(policies)
         watch_transitions(RENDER_KIND, count_transition)
-        watch_transitions(CONVERT_KIND, log_transition)
+        watch_transitions(CONVERT_KIND, log_transition, logs=True)
         yield engine
 
 

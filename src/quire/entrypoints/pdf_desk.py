@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from quire.entrypoints.engine import Engine
 from quire.entrypoints.render import fleet_fingerprint
 from quire.jobs import CompletionWatch
@@ -21,7 +23,7 @@ def pdf_desk(
 ) -> PdfDesk:
     return PdfDesk(
         render=RenderDesk(
-            engine.intake, templates, fleet_fingerprint(settings), settings.pdf_max_payload_bytes
+            engine.intake, templates, partial(fleet_fingerprint, settings), settings.pdf_max_payload_bytes
         ),
         board=engine.board,
         broker=engine.broker,

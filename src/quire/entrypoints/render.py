@@ -13,7 +13,7 @@ from quire.jobs import Handler
 from quire.render import KIND, RenderParts, render_handler
 from quire.render.domain.errors import UnsupportedPlatformError
 from quire.render.infrastructure.chromium import ChromiumOptions, ChromiumPrinter
-from quire.render.infrastructure.chromium.fingerprint import renderer_fingerprint
+from quire.render.infrastructure.chromium.fingerprint import installed_fingerprint
 from quire.render.infrastructure.filesystem.template_store import FolderTemplateStore
 from quire.render.infrastructure.jinja.html_builder import JinjaHtmlBuilder
 from quire.runtime.settings import Settings
@@ -30,11 +30,12 @@ def open_templates(settings: Settings) -> FolderTemplateStore:
 
 
 def fleet_fingerprint(settings: Settings) -> str:
-    """What documents are accepted for. Empty when neither the settings nor this machine can say."""
+    """What documents are accepted for, now: an upgraded browser counts at once, as it does for the workers. Empty when
+    neither the settings nor this machine can say."""
     if settings.render_fingerprint:
         return settings.render_fingerprint
     try:
-        return renderer_fingerprint(settings.chromium)
+        return installed_fingerprint(settings.chromium)
     except UnsupportedPlatformError:
         return ""
 
@@ -67,7 +68,7 @@ async def worker_handlers(settings: Settings) -> AsyncIterator[list[Handler]]:
             ChromiumOptions(executable=settings.chromium, pages_per_browser=settings.render_pages)
         ),
         embedder=EmbedderOnDemand(),
-        print_seconds=print_seconds(settings),
+        grace_seconds=grace_seconds(settings),
     )
     try:
         yield [*others, render_handler(parts)]
@@ -76,10 +77,11 @@ async def worker_handlers(settings: Settings) -> AsyncIterator[list[Handler]]:
         await parts.builder.close()
 
 
-def print_seconds(settings: Settings) -> float:
-    """Up to the queue's soft limit, with a tenth left for filling the template."""
+def grace_seconds(settings: Settings) -> float:
+    """At the soft limit a page is told to close, at the hard limit its browser is killed."""
     queues = read_policies(settings).queues
-    return 0.9 * queues.queue(queues.kind(KIND).queue).soft_limit_seconds
+    queue = queues.queue(queues.kind(KIND).queue)
+    return queue.hard_limit_seconds - queue.soft_limit_seconds
 
 
 def servable_queues(settings: Settings, names: Iterable[str]) -> list[str]:

@@ -9,6 +9,7 @@ from quire.jobs.application.completion_watch import CompletionWatch
 from quire.jobs.application.enqueue_jobs import Intake, JobRequest, enqueue_jobs
 from quire.jobs.application.find_job_of_sha256 import find_job_of_sha256
 from quire.jobs.application.handler_registry import HandlerRegistry
+from quire.jobs.application.heed_stop import heed_stop
 from quire.jobs.application.list_jobs import list_jobs
 from quire.jobs.application.list_openable_jobs import list_openable_jobs
 from quire.jobs.application.transitions import watch_transitions
@@ -70,6 +71,7 @@ __all__ = [
     "diagnostic_handlers",
     "enqueue_jobs",
     "find_job_of_sha256",
+    "heed_stop",
     "list_jobs",
     "list_openable_jobs",
     "load_policies",

@@ -14,6 +14,8 @@ from uuid import UUID
 import structlog
 
 from quire.jobs.application import metrics
+from quire.jobs.application.failure_log import log_failure
+from quire.jobs.application.settle_deferral import settle_deferral
 from quire.jobs.application.settle_failure import Verdict, settle_failure
 from quire.jobs.application.transitions import note_lease
 from quire.jobs.domain.errors import OUTCOME_UNSTORABLE, OutcomeUnstorableError
@@ -92,8 +94,7 @@ class Completer:
         started = time.monotonic()
         succeeded = [item for item in chunk if isinstance(item, Succeeded)]
         await self._write(succeeded, self._complete, lambda item: item, JobState.SUCCEEDED)
-        returned = [item for item in chunk if isinstance(item, HandedBack)]
-        await self._write(returned, self._store.hand_back, lambda item: item, JobState.QUEUED)
+        await self._write_returned([item for item in chunk if isinstance(item, HandedBack)])
         cancelled = [item for item in chunk if isinstance(item, Cancelled)]
         await self._write(cancelled, self._store.cancel, lambda item: item, JobState.CANCELLED)
         await self._write_failures([item for item in chunk if isinstance(item, Failed)])
@@ -106,11 +107,28 @@ class Completer:
             self._on_released()
         return completion.accepted
 
+    async def _write_returned(self, returned: Sequence[HandedBack]) -> None:
+        settled = [
+            await self._persist(lambda item=item: self._settle_return(item))  # type: ignore[misc]
+            for item in returned
+        ]
+        back = [item for item in settled if isinstance(item, HandedBack)]
+        await self._write(back, self._store.hand_back, lambda item: item, JobState.QUEUED)
+        letters = [item for item in settled if isinstance(item, DeadLetter)]
+        for letter in letters:
+            self._note_failure(letter.failed, letter)
+        await self._write(letters, self._store.bury, lambda letter: letter.failed, JobState.FAILED)
+
+    async def _settle_return(self, item: HandedBack) -> HandedBack | DeadLetter:
+        if item.deferral is None:
+            return item
+        return await settle_deferral(item, item.deferral, self._policies, self._store)
+
     async def _write_failures(self, failures: Sequence[Failed]) -> None:
         verdicts: list[Verdict] = []
         for failure in failures:
-            metrics.JOB_FAILURES.labels(failure.lease.kind, failure.error_code).inc()
             verdicts.append(await self._verdict(failure))
+            self._note_failure(failure, verdicts[-1])
         retries = [v for v in verdicts if isinstance(v, Retry)]
         await self._write(retries, self._store.retry, lambda v: v.failed, JobState.QUEUED)
         for retry in retries:
@@ -126,6 +144,10 @@ class Completer:
             return await self._persist(lambda: self._settle(failure))
         except OutcomeUnstorableError as error:
             return _dead_letter(failure, error)
+
+    def _note_failure(self, failure: Failed, verdict: Verdict) -> None:
+        metrics.JOB_FAILURES.labels(failure.lease.kind, failure.error_code).inc()
+        log_failure(failure, JobState.FAILED if isinstance(verdict, DeadLetter) else JobState.QUEUED)
 
     async def _settle(self, failure: Failed) -> Verdict:
         return await settle_failure(failure, self._policies, self._gate, random.random)

@@ -51,7 +51,11 @@ async def execute_job(running: RunningJob, handlers: HandlerRegistry, context: J
         return None
     except JobDeferredError as deferred:
         return HandedBack(
-            running.lease, _duration_ms(running), _words(deferred.detail), deferred.delay_seconds
+            running.lease,
+            _duration_ms(running),
+            _words(deferred.detail),
+            deferred.delay_seconds,
+            deferred.deferral,
         )
     except QuireError as error:
         advice = error.advice if isinstance(error, JobError) else NO_ADVICE
@@ -124,8 +128,7 @@ def outcome_of_stop(running: RunningJob) -> Outcome | None:
     """What a stopped attempt means depends on who stopped it."""
     match running.stop_reason:
         case StopReason.TIMEOUT:
-            limit = running.queue.hard_limit_seconds
-            return _failed(running, running.kind.timeout_code, f"not done within {limit:g} s")
+            return _failed(running, running.kind.timeout_code, _out_of_time(running))
         case StopReason.CANCEL:
             return Cancelled(running.lease, _duration_ms(running))
         case StopReason.LEASE_LOST:
@@ -135,6 +138,13 @@ def outcome_of_stop(running: RunningJob) -> Outcome | None:
         case None:
             # Nobody stopped it: a hand-back would run it again for ever.
             return _failed(running, HANDLER_CRASHED, "the handler cancelled itself")
+
+
+def _out_of_time(running: RunningJob) -> str:
+    hard = running.queue.hard_limit_seconds
+    if time.monotonic() >= running.hard_at:
+        return f"not done within {hard:g} s"
+    return f"not done after {running.queue.soft_limit_seconds:g} s, when it was asked to stop; its limit is {hard:g} s"
 
 
 def _duration_ms(running: RunningJob) -> int:

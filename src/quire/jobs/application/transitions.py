@@ -13,11 +13,18 @@ from quire.jobs.domain.transition import Transition
 Watcher = Callable[[Transition], None]
 
 _WATCHERS: dict[str, Watcher] = {}
+_LOGGED: set[str] = set()
 
 
-def watch_transitions(kind: str, watcher: Watcher) -> None:
-    """One watcher a kind and process; a second one takes its place."""
+def watch_transitions(kind: str, watcher: Watcher, *, logs: bool = False) -> None:
+    """One watcher a kind and process; a second one takes its place. `logs`: it leaves a log line for each failed
+    attempt, in words of its own, and the engine need not."""
     _WATCHERS[kind] = watcher
+    (_LOGGED.add if logs else _LOGGED.discard)(kind)
+
+
+def is_logged(kind: str) -> bool:
+    return kind in _LOGGED
 
 
 def is_watched(kind: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from quire.jobs.domain.deferral import Deferral
 from quire.jobs.domain.failure_advice import NO_ADVICE, FailureAdvice
 from quire.kernel import (
     ConflictError,
@@ -24,6 +25,7 @@ PAYLOAD_UNDECODABLE = "PAYLOAD_UNDECODABLE"
 RESULT_INVALID = "RESULT_INVALID"
 HANDLER_CRASHED = "HANDLER_CRASHED"
 OUTCOME_UNSTORABLE = "OUTCOME_UNSTORABLE"
+DEFERRED_TOO_LONG = "DEFERRED_TOO_LONG"
 
 
 class UnknownKindError(InvalidInputError):
@@ -133,14 +135,18 @@ class JobError(QuireError):
 
 class JobDeferredError(QuireError):
     """Raised by a handler: not here or not now, through no fault of the job. It goes back to its queue for
-    `delay_seconds` and no attempt is burnt."""
+    `delay_seconds`, later for longer, and no attempt is burnt. `reason` says what it waits for, and is the same each
+    time. After the `deferral_limit_seconds` of its kind it fails with `end_code`, and `remedy` is in its problem."""
 
     code = "JOB_DEFERRED"
     title = "The job goes back to its queue"
 
-    def __init__(self, reason: str, delay_seconds: float) -> None:
+    def __init__(
+        self, reason: str, delay_seconds: float, *, end_code: str = DEFERRED_TOO_LONG, remedy: str = ""
+    ) -> None:
         super().__init__(reason)
         self.delay_seconds = delay_seconds
+        self.deferral = Deferral(end_code, remedy)
 
 
 class JobStoppedError(JobError):

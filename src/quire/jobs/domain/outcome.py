@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from quire.jobs.domain.deferral import Deferral
 from quire.jobs.domain.failure_advice import NO_ADVICE, FailureAdvice
 from quire.jobs.domain.job import Artifact
 from quire.jobs.domain.lease import Lease
@@ -38,6 +39,8 @@ class HandedBack:
     duration_ms: int
     reason: str
     delay_seconds: float = 0.0
+    deferral: Deferral | None = None
+    """Its handler put it off: this must end some time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,7 @@ _ADVICE = {
     "UNKNOWN_KIND": "No handler for this kind is installed. Retry after the right version is deployed.",
     "PAYLOAD_UNDECODABLE": "The payload does not fit the kind. Discard it and send a corrected request.",
     "JOB_TIMEOUT": "The work took longer than the queue allows. Retry on a quiet system or raise the limit.",
+    "DEFERRED_TOO_LONG": "No worker could do it. Start one that can (its message says what is missing), then retry.",
     "STORAGE_FULL": "The disk is full. Free space, then retry.",
     "STORAGE_UNMARKED": "The storage is not mounted, or not this installation's. Mount it, then retry.",
     "STORAGE_UNAVAILABLE": "Storage could not be reached. Check it with `quire doctor`, then retry.",

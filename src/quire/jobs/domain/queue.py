@@ -46,6 +46,7 @@ class KindPolicy:
     require_worker: bool = False
     unavailable_code: str = "WORKER_UNAVAILABLE"
     max_payload_bytes: int = 262_144
+    deferral_limit_seconds: float = 3600.0
 
 
 @dataclass(frozen=True, slots=True)

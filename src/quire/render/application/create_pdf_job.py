@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -42,7 +42,8 @@ class RenderDesk:
 
     intake: Intake
     templates: TemplateStore
-    fingerprint: str
+    fingerprint: Callable[[], str]
+    """The renderer that a document accepted now is for."""
     max_payload_bytes: int
 
 
@@ -77,7 +78,7 @@ def resolve_document(desk: RenderDesk, caller: Principal, request: DocumentReque
     pack = desk.templates.pack(request.template_name, request.template_version)
     check_data(pack, request.payload)
     return RenderJob(
-        pack.name, pack.version, pack.content_hash, desk.fingerprint, request.payload, request.options
+        pack.name, pack.version, pack.content_hash, desk.fingerprint(), request.payload, request.options
     )
 
 
@@ -92,7 +93,7 @@ def _raw_document(desk: RenderDesk, caller: Principal, request: DocumentRequest)
     html = request.payload["html"]
     if not isinstance(html, str) or len(request.payload) != 1:
         raise TemplateError("raw HTML is one text field: html", extra={"pointer": "/payload/html"})
-    return RenderJob(RAW_TEMPLATE, "0", "", desk.fingerprint, {}, request.options, html)
+    return RenderJob(RAW_TEMPLATE, "0", "", desk.fingerprint(), {}, request.options, html)
 
 
 def check_data(pack: TemplatePack, data: Mapping[str, object]) -> None:

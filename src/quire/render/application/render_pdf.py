@@ -25,8 +25,8 @@ class RenderParts:
     builder: HtmlBuilder
     printer: PagePrinter
     embedder: InvoiceEmbedder
-    print_seconds: float = 50.0
-    """Less than the engine gives the attempt, so that a page can be closed in order."""
+    grace_seconds: float = 5.0
+    """From the request to stop to the hard end: how long a page may take to close."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +36,11 @@ class RenderedDocument:
     filename: str
 
 
-async def render_pdf(
-    parts: RenderParts, job: RenderJob, *, tenant_id: str, timeout_seconds: float
-) -> RenderedDocument:
+async def render_pdf(parts: RenderParts, job: RenderJob, *, tenant_id: str) -> RenderedDocument:
+    """Takes its time: whoever calls it knows when it is up, and cancels."""
     pack = _pack_of(parts.templates, job)
     html = job.html if job.html is not None else await parts.builder.build(pack, job.data)
-    request = _print_request(pack, job, html, tenant_id, timeout_seconds)
+    request = _print_request(pack, job, html, tenant_id, parts.grace_seconds)
     printed = await parts.printer.print_pdf(request)
     data = with_metadata(printed.data, document_metadata(request.html))
     if pack.manifest.facturx_profile:
@@ -62,7 +61,7 @@ def _pack_of(templates: TemplateStore, job: RenderJob) -> TemplatePack:
 
 
 def _print_request(
-    pack: TemplatePack, job: RenderJob, html: str, tenant_id: str, timeout_seconds: float
+    pack: TemplatePack, job: RenderJob, html: str, tenant_id: str, grace_seconds: float
 ) -> PrintRequest:
     manifest = pack.manifest
     shareable = job.html is None and not manifest.javascript
@@ -77,6 +76,7 @@ def _print_request(
         javascript=manifest.javascript,
         tagged=job.options.tagged,
         outline=job.options.outline,
+        fingerprint=job.fingerprint,
         reuse_key=f"{tenant_id}/{pack.name}/{pack.content_hash}" if shareable else None,
-        timeout_seconds=timeout_seconds,
+        grace_seconds=grace_seconds,
     )

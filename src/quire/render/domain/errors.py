@@ -41,6 +41,12 @@ class UnsupportedPlatformError(QuireError):
     title = "This machine cannot render"
 
 
+class OtherRendererError(UnsupportedPlatformError):
+    """The document was accepted for a browser version or font set that this worker does not have."""
+
+    title = "Another renderer is asked for"
+
+
 class TemplateNotFoundError(NotFoundError):
     code = "TEMPLATE_NOT_FOUND"
     title = "No such template"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from quire.convert.application.convert_pdf import ConvertParts, convert_pdf
 from quire.convert.application.step_log import log_step
 from quire.convert.domain.conversion import KIND, Conversion
-from quire.jobs import Handler, JobContext, JobDeferredError, JobState
+from quire.jobs import Handler, JobContext, JobDeferredError, JobState, heed_stop
 
 OTHER_WORKER_SECONDS = 2.0
 
@@ -29,7 +29,7 @@ def accepting_convert_handler() -> Handler:
 
 async def _convert(parts: ConvertParts, job: Conversion, context: JobContext) -> object:
     log_step("start", job_id=context.lease.job_id, status=JobState.RUNNING, attempt=context.lease.attempt)
-    converted = await convert_pdf(parts, job, context)
+    converted = await heed_stop(context, convert_pdf(parts, job, context))
     return {
         "mapping": job.mapping,
         "sha256": converted.artifact.sha256,

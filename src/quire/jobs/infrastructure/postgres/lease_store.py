@@ -172,9 +172,14 @@ class PostgresLeaseStore:
                 [one_line(item.reason) for item in returned],
                 [item.duration_ms for item in returned],
                 self._policies.retries.max_crashes,
+                [item.deferral.end_code if item.deferral else None for item in returned],
             )
             await fail_dependants(connection, _cancelled(rows), self._dead_letter_seconds, str(worker_id))
         return frozenset(row["id"] for row in rows)
+
+    async def deferred_seconds(self, lease: Lease, reason: str) -> float:
+        async with self._database.acquire() as connection:
+            return float(await connection.fetchval(SQL["deferred_seconds"], lease.job_id, one_line(reason)))
 
     @storable
     async def bury(self, worker_id: UUID, letters: Sequence[DeadLetter]) -> frozenset[UUID]:

@@ -44,6 +44,7 @@ class Kind(Strict):
     require_worker: bool = False
     unavailable_code: Code = "WORKER_UNAVAILABLE"
     max_payload_bytes: int = Field(262_144, gt=0)
+    deferral_limit_seconds: Seconds = 3600.0
 
 
 class Retention(Strict):

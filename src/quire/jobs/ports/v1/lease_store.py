@@ -103,6 +103,10 @@ class LeaseStore(Protocol):
         """SHALL restore the attempt."""
         ...
 
+    async def deferred_seconds(self, lease: Lease, reason: str) -> float:
+        """SHALL say for how long the job has been handed back for this reason and no other; 0 for the first time."""
+        ...
+
     async def bury(self, worker_id: UUID, letters: Sequence[DeadLetter]) -> frozenset[UUID]:
         """SHALL open a problem with each failed job and fail what waits for it, all or nothing."""
         ...

@@ -6,7 +6,12 @@ import asyncio
 import time
 from collections.abc import Coroutine, Hashable
 
-from quire.render.domain.errors import BrowserLaunchError
+from quire.render.domain.errors import (
+    BrowserLaunchError,
+    OtherRendererError,
+    UnsupportedPlatformError,
+)
+from quire.render.infrastructure.chromium.fingerprint import installed_fingerprint
 from quire.render.infrastructure.chromium.options import ChromiumOptions
 from quire.render.infrastructure.chromium.warm_browser import WarmBrowser
 
@@ -26,15 +31,28 @@ class BrowserPool:
     def browsers(self) -> tuple[WarmBrowser, ...]:
         return tuple(self._browsers)
 
-    async def borrow(self, key: Hashable | None) -> WarmBrowser:
-        """Raises BrowserLaunchError or UnsupportedPlatformError. A failed start is not remembered."""
+    def offers(self, fingerprint: str) -> bool:
+        """Whether a document for it can be printed here: by a browser that runs, or by one that would start."""
+        if any(browser.is_fit and browser.fingerprint == fingerprint for browser in self._browsers):
+            return True
+        try:
+            return installed_fingerprint(self._options.executable) == fingerprint
+        except UnsupportedPlatformError:
+            return False
+
+    async def borrow(self, key: Hashable | None, fingerprint: str = "") -> WarmBrowser:
+        """Raises BrowserLaunchError, UnsupportedPlatformError, or OtherRendererError where no browser here has this
+        fingerprint. A failed start is not remembered."""
         while True:
             if self._is_closed:
                 raise BrowserLaunchError("the printer is closed")
             self._retire_unfit()
-            browser = self._pick(key)
+            if fingerprint:
+                self._make_room_for(fingerprint)
+            browser = self._pick(key, fingerprint)
             if browser is None:
                 await self._launch_one()
+                self._check_launched(fingerprint)
             elif time.monotonic() - browser.used_at < QUIET_SECONDS or await browser.probe():
                 browser.jobs_running += 1
                 browser.used_at = time.monotonic()
@@ -64,15 +82,32 @@ class BrowserPool:
         while self._errands:
             await asyncio.wait(self._errands)
 
-    def _pick(self, key: Hashable | None) -> WarmBrowser | None:
+    def _make_room_for(self, fingerprint: str) -> None:
+        """An upgraded browser takes the place of those that run, with the first document that asks for it. Until then
+        they print what asks for them."""
+        if any(browser.fingerprint == fingerprint for browser in self._browsers):
+            return
+        if (installed := installed_fingerprint(self._options.executable)) != fingerprint:
+            raise OtherRendererError(f"{fingerprint} is asked for, and this worker has {installed}")
+        for browser in self._browsers:
+            browser.worn = "another version is installed"
+        self._retire_unfit()
+
+    def _check_launched(self, fingerprint: str) -> None:
+        """An upgrade in the middle of a start: another attempt finds things settled."""
+        if fingerprint and not any(browser.fingerprint == fingerprint for browser in self._browsers):
+            raise BrowserLaunchError(f"the browser that started is not {fingerprint}")
+
+    def _pick(self, key: Hashable | None, fingerprint: str) -> WarmBrowser | None:
         """One that has the right page open, or else the least busy; None when one more should be started."""
-        with_room = [b for b in self._browsers if b.jobs_running < self._options.pages_per_browser]
+        suitable = [b for b in self._browsers if not fingerprint or b.fingerprint == fingerprint]
+        with_room = [b for b in suitable if b.jobs_running < self._options.pages_per_browser]
         for browser in with_room:
             if key is not None and browser.has_page_for(key):
                 return browser
         if not with_room and len(self._browsers) < self._options.browsers:
             return None
-        return min(self._browsers, key=lambda browser: browser.jobs_running, default=None)
+        return min(suitable, key=lambda browser: browser.jobs_running, default=None)
 
     def _retire_unfit(self) -> None:
         unfit = [browser for browser in self._browsers if not browser.is_fit]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import re
 import subprocess
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 
 from quire.render.domain.errors import UnsupportedPlatformError
@@ -15,13 +15,26 @@ from quire.render.infrastructure.chromium.font_set import font_digest
 RECIPE = 2
 
 
-def renderer_fingerprint(executable: Path) -> str:
-    version = chromium_version(executable)
+def installed_fingerprint(executable: Path) -> str:
+    """Of the browser that would start now; a running one knows its own."""
+    return fingerprint_of(chromium_version(executable))
+
+
+def fingerprint_of(version: str) -> str:
     return f"chromium-{version}-{platform.machine()}+fonts-{font_digest()}+recipe-{RECIPE}"
 
 
-@cache
 def chromium_version(executable: Path) -> str:
+    """A browser that is upgraded while we run is another file, and is asked again."""
+    try:
+        file = executable.stat()
+    except OSError as error:
+        raise UnsupportedPlatformError(f"{executable} cannot be run: {type(error).__name__}") from None
+    return _version(executable, (file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns))
+
+
+@lru_cache(maxsize=8)
+def _version(executable: Path, identity: tuple[int, ...]) -> str:
     try:
         answer = subprocess.run(
             [str(executable), "--version"], capture_output=True, text=True, timeout=10, check=True

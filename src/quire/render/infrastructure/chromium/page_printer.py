@@ -18,7 +18,7 @@ from quire.render.domain.errors import (
 )
 from quire.render.domain.pdf_bytes import count_pages, deterministic
 from quire.render.infrastructure.chromium.browser_pool import BrowserPool
-from quire.render.infrastructure.chromium.fingerprint import renderer_fingerprint
+from quire.render.infrastructure.chromium.fingerprint import installed_fingerprint
 from quire.render.infrastructure.chromium.options import ChromiumOptions
 from quire.render.infrastructure.chromium.print_page import PrintPage, renderer_crash
 from quire.render.infrastructure.chromium.warm_browser import WarmBrowser
@@ -37,7 +37,10 @@ class ChromiumPrinter:
 
     @property
     def fingerprint(self) -> str:
-        return renderer_fingerprint(self._options.executable)
+        return installed_fingerprint(self._options.executable)
+
+    def offers(self, fingerprint: str) -> bool:
+        return self._pool.offers(fingerprint)
 
     @property
     def browsers(self) -> tuple[WarmBrowser, ...]:
@@ -67,7 +70,7 @@ class ChromiumPrinter:
     async def _print(self, request: PrintRequest) -> PrintedPdf:
         began_at = time.monotonic()
         key = _reuse_key(request)
-        browser = await self._pool.borrow(key)
+        browser = await self._pool.borrow(key, request.fingerprint)
         page: PrintPage | None = None
         succeeded = False
         try:
@@ -79,19 +82,28 @@ class ChromiumPrinter:
             raise _typed(error, browser) from None
         finally:
             # Waited for after a failure only: who gets a document need not see the page go.
-            release = self._pool.run_errand(self._release(browser, page, key, succeeded))
+            release = self._pool.run_errand(self._release(browser, page, request, succeeded))
             if not succeeded:
-                await asyncio.shield(release)
+                await self._released(browser, release)
         return self._printed(data, blocked_urls, time.monotonic() - began_at)
 
+    async def _released(self, browser: WarmBrowser, release: asyncio.Task[None]) -> None:
+        try:
+            await asyncio.shield(release)
+        except asyncio.CancelledError:
+            # Its page was told to close, and now the time for that is over, too.
+            browser.kill("a document did not end at its time limit")
+            raise
+
     async def _release(
-        self, browser: WarmBrowser, page: PrintPage | None, key: Hashable | None, succeeded: bool
+        self, browser: WarmBrowser, page: PrintPage | None, request: PrintRequest, succeeded: bool
     ) -> None:
+        key = _reuse_key(request)
         try:
             if page is not None and key is not None and succeeded and page.is_reusable and browser.is_fit:
                 await browser.keep_page(key, page)
             elif page is not None:
-                await browser.drop_page(page)
+                await browser.drop_page(page, request.grace_seconds)
             if not succeeded:
                 await browser.probe()
         finally:

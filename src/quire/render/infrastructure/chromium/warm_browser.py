@@ -14,6 +14,7 @@ from playwright.async_api import Browser, CDPSession, Error, Playwright, async_p
 from quire.kernel import QuireError
 from quire.render.domain.errors import BrowserLaunchError, UnsupportedPlatformError
 from quire.render.infrastructure.chromium.account import choose_account
+from quire.render.infrastructure.chromium.fingerprint import fingerprint_of
 from quire.render.infrastructure.chromium.launch_script import (
     check_isolation,
     check_programs,
@@ -45,6 +46,8 @@ class WarmBrowser:
         self._directory = directory
         self._options = options
         self._idle: list[tuple[Hashable, PrintPage]] = []
+        # Of the process that prints, not of the file it was started from: an upgrade replaces that at any time.
+        self.fingerprint = fingerprint_of(browser.version)
         self.session = ProcessSession(directory.process_id())
         self._driver_process = self.session.driver()
         self.worn = ""
@@ -143,9 +146,10 @@ class WarmBrowser:
         while len(self._idle) > self._options.idle_pages:
             await self.drop_page(self._idle.pop(0)[1])
 
-    async def drop_page(self, page: PrintPage) -> None:
+    async def drop_page(self, page: PrintPage, grace_seconds: float | None = None) -> None:
         """A page that cannot be closed takes the browser with it."""
-        if not self.dead and not await self._ends_in_time(page.close(), self._options.close_seconds):
+        seconds = self._options.close_seconds if grace_seconds is None else grace_seconds
+        if not self.dead and not await self._ends_in_time(page.close(), seconds):
             self.kill("a page could not be closed")
 
     async def probe(self) -> bool:

@@ -25,10 +25,15 @@ class PrintRequest:
     `globalThis.quireReady` to a promise; printing waits for it."""
     tagged: bool = False
     outline: bool = False
+    fingerprint: str = ""
+    """The renderer that must print it; empty: any."""
     reuse_key: str | None = None
     """Documents with one key may share a page one after another: one tenant, an allowlisted template, no script.
     None: a fresh page in a fresh context, closed afterwards (raw HTML, templates with script)."""
-    timeout_seconds: float = 50.0
+    timeout_seconds: float | None = None
+    """None: whoever asked cancels it in time."""
+    grace_seconds: float | None = None
+    """How long its page may take to close when it is stopped; then the browser is killed. None: the printer's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +49,21 @@ class PrintedPdf:
 class PagePrinter(Protocol):
     @property
     def fingerprint(self) -> str:
-        """Browser version and font set; equal fingerprints give equal bytes for equal requests."""
+        """Browser version and font set; equal fingerprints give equal bytes for equal requests. Of the browser that
+        would start now; one that runs may still have another."""
+        ...
+
+    def offers(self, fingerprint: str) -> bool:
+        """Whether a document for this fingerprint can be printed here now."""
         ...
 
     async def print_pdf(self, request: PrintRequest) -> PrintedPdf:
         """SHALL return the same bytes for the same request, whatever was printed before, in whichever process.
-        SHALL end within `timeout_seconds` plus 3 s, with NavigationTimeoutError, BrowserLaunchError (browser dead or
-        renderer crashed, says which), TemplateError (limits on bytes, pages exceeded) or RenderUnknownError.
-        SHALL NOT let the document reach any network, file or other document. Cancelling SHALL free everything."""
+        SHALL end within `timeout_seconds`, its grace and 1 s, with NavigationTimeoutError, BrowserLaunchError (browser
+        dead or renderer crashed, says which), TemplateError (limits on bytes, pages exceeded), OtherRendererError
+        (no browser here has the request's fingerprint) or RenderUnknownError.
+        SHALL NOT let the document reach any network, file or other document. Cancelling SHALL close the page within
+        the grace and free everything; cancelling again SHALL kill the browser at once."""
         ...
 
     async def check(self) -> None:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import time
 
-from quire.jobs import Handler, JobContext, JobDeferredError
+from quire.jobs import Handler, JobContext, JobDeferredError, heed_stop
 from quire.render.application import metrics
 from quire.render.application.create_pdf_job import KIND
 from quire.render.application.render_pdf import RenderParts, render_pdf
+from quire.render.domain.errors import UNSUPPORTED_PLATFORM, OtherRendererError
 from quire.render.domain.job_payload import RenderJob
 
 OTHER_RENDERER_SECONDS = 2.0
+REMEDY = (
+    "No worker had that browser version and those fonts in time. Start one that has, then retry; or discard it and ask "
+    "for the document again: the renderer that is installed now prints it."
+)
 
 
 def render_handler(parts: RenderParts) -> Handler:
@@ -30,14 +35,24 @@ def accepting_handler() -> Handler:
     return Handler(KIND, refuse, decode=RenderJob.from_payload, public=False)
 
 
-async def _render(parts: RenderParts, job: RenderJob, context: JobContext) -> object:
-    if job.fingerprint and job.fingerprint != parts.printer.fingerprint:
-        # Its bytes would not be the promised ones; a worker with the right browser and fonts takes it.
-        raise JobDeferredError("another renderer is asked for", OTHER_RENDERER_SECONDS)
-    started = time.monotonic()
-    document = await render_pdf(
-        parts, job, tenant_id=context.lease.tenant_id, timeout_seconds=parts.print_seconds
+def _waits_for(fingerprint: str) -> JobDeferredError:
+    """Its bytes would not be the promised ones; a worker with the right browser and fonts takes it."""
+    return JobDeferredError(
+        f"waits for the renderer {fingerprint}",
+        OTHER_RENDERER_SECONDS,
+        end_code=UNSUPPORTED_PLATFORM,
+        remedy=REMEDY,
     )
+
+
+async def _render(parts: RenderParts, job: RenderJob, context: JobContext) -> object:
+    if job.fingerprint and not parts.printer.offers(job.fingerprint):
+        raise _waits_for(job.fingerprint)
+    started = time.monotonic()
+    try:
+        document = await heed_stop(context, render_pdf(parts, job, tenant_id=context.lease.tenant_id))
+    except OtherRendererError:
+        raise _waits_for(job.fingerprint) from None
     artifact = await context.put_artifact(
         document.data, filename=document.filename, content_type="application/pdf", folder="pdfs"
     )

@@ -257,17 +257,19 @@ SELECT id, state FROM updated
 
 -- name: hand_back_jobs
 -- Purpose: return unfinished work with its attempt restored: shutdown, throttle, a closed integration.
--- $1 worker id, $2 ids, $3 fences, $4 delays s, $5 reasons, $6 durations ms, $7 most crashes. Locks: the rows.
---   A cancel asked for meanwhile is honoured here.
+-- $1 worker id, $2 ids, $3 fences, $4 delays s, $5 reasons, $6 durations ms, $7 most crashes, $8 codes. Locks: the
+--   rows. A cancel asked for meanwhile is honoured here. With a code the job shows what it waits for: code and reason.
 WITH returned AS (
-    SELECT * FROM unnest($2::uuid[], $3::bigint[], $4::float8[], $5::text[], $6::int[])
-        AS r(id, fence, delay_seconds, reason, duration_ms)
+    SELECT * FROM unnest($2::uuid[], $3::bigint[], $4::float8[], $5::text[], $6::int[], $8::text[])
+        AS r(id, fence, delay_seconds, reason, duration_ms, error_code)
 ), updated AS (
     UPDATE jobs j SET
         state = CASE WHEN j.cancel_requested_at IS NULL THEN 'queued' ELSE 'cancelled' END,
         finished_at = CASE WHEN j.cancel_requested_at IS NULL THEN NULL ELSE now() END,
         expires_at = CASE WHEN j.cancel_requested_at IS NULL THEN NULL ELSE now() + interval '7 days' END,
         attempt = attempt - 1, leased_by = NULL, lease_expires_at = NULL, updated_at = now(),
+        error_code = coalesce(r.error_code, j.error_code),
+        error_message = CASE WHEN r.error_code IS NULL THEN j.error_message ELSE r.reason END,
         run_at = CASE WHEN r.delay_seconds > 0 THEN now() + make_interval(secs => r.delay_seconds) ELSE j.run_at END
     FROM returned r
     WHERE j.id = r.id AND j.fence = r.fence AND j.leased_by = $1
@@ -285,6 +287,14 @@ WITH returned AS (
     SELECT id, 'running', state, attempt, fence, $1::text, reason, duration_ms FROM updated
 )
 SELECT id, state FROM updated
+
+-- name: deferred_seconds
+-- Purpose: since when job $1 goes back to its queue for reason $2, and for that only. Locks: none.
+SELECT coalesce(extract(epoch FROM now() - min(e.at)), 0)::float8
+FROM job_events e
+WHERE e.job_id = $1 AND e.to_state = 'queued' AND e.reason = $2 AND e.event_no > (
+    SELECT coalesce(max(o.event_no), 0) FROM job_events o
+    WHERE o.job_id = $1 AND o.to_state = 'queued' AND o.reason IS DISTINCT FROM $2)
 
 -- name: end_jobs
 -- Purpose: final failure or cancellation of running jobs. Problems and dependants follow in the same transaction.
