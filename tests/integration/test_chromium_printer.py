@@ -560,18 +560,24 @@ async def test_a_browser_that_was_upgraded_is_known_by_its_new_fingerprint_from_
         before, after = installed_fingerprint(INSTALLED), installed_fingerprint(other)
         printer = ChromiumPrinter(ChromiumOptions(executable=link, directory=directory, **UNHURRIED))
         try:
-            assert (await printer.print_pdf(replace(request(SENTENCE), fingerprint=before))).pages == 1
+            assert (
+                await printer.print_pdf(replace(request(SENTENCE, seconds=150), fingerprint=before))
+            ).pages == 1
             (home / "new").symlink_to(other)
             (home / "new").rename(link)
             assert printer.fingerprint == after
             assert printer.offers(before), "the browser that runs is still the old one"
             assert printer.offers(after)
-            assert (await printer.print_pdf(replace(request(SENTENCE), fingerprint=before))).pages == 1
-            assert (await printer.print_pdf(replace(request(SENTENCE), fingerprint=after))).pages == 1
+            assert (
+                await printer.print_pdf(replace(request(SENTENCE, seconds=150), fingerprint=before))
+            ).pages == 1
+            assert (
+                await printer.print_pdf(replace(request(SENTENCE, seconds=150), fingerprint=after))
+            ).pages == 1
             assert [browser.fingerprint for browser in printer.browsers] == [after]
             assert not printer.offers(before)
             with pytest.raises(OtherRendererError, match=re.escape(before)):
-                await printer.print_pdf(replace(request(SENTENCE), fingerprint=before))
+                await printer.print_pdf(replace(request(SENTENCE, seconds=150), fingerprint=before))
         finally:
             await printer.close()
 
@@ -588,7 +594,7 @@ async def test_a_recycled_browser_says_which_version_it_is_now(directory: Path) 
             first = printer.browsers[0]
             (home / "new").symlink_to(INSTALLED)
             (home / "new").rename(link)
-            assert (await printer.print_pdf(request(SENTENCE))).pages == 1
+            assert (await printer.print_pdf(request(SENTENCE, seconds=150))).pages == 1
             await eventually(lambda: not first.session.members())
             await printer.check()
             assert first.fingerprint != printer.browsers[0].fingerprint == installed_fingerprint(INSTALLED)
