@@ -158,7 +158,7 @@ async def check_all(connection: Connection, mode: str) -> None:
     )
     assert_by_index(again, "jobs_pkey")
     back = await explain(
-        connection, mode, LEASES["hand_back_jobs"], WORKER, held, fences, ttl, nothing, ones, 3
+        connection, mode, LEASES["hand_back_jobs"], WORKER, held, fences, ttl, nothing, ones, 3, nothing
     )
     assert_by_index(back, "jobs_pkey")
     failed = ["failed"] * 100
