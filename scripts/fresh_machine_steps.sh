@@ -45,13 +45,14 @@ run() {
 }
 
 closing_line() {
-    grep -E '^(ready after|=+ .* in .* =+$)' "$LOGS/$1.log" | tail -1 || true
+    grep -E '^(ready after|demo: |=+ .* in .* =+$)' "$LOGS/$1.log" | tail -1 || true
 }
 
 if [ "$1" = --one ]; then
     case $2 in
         clone) clone "$3" ;;
         up) cd "$CLONE" && up ;;
+        test) cd "$CLONE" && make test ARGS="${TEST_ARGS:-}" ;;
         *) cd "$CLONE" && make "$2" ;;
     esac
     exit
