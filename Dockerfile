@@ -46,7 +46,8 @@ RUN printf 'path-exclude=%s\n' \
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
         ca-certificates python3 util-linux chromium-headless-shell libatomic1 \
-    && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin /var/log/apt /var/log/dpkg.log \
+    && apt-get clean \
+    && rm -rf /var/lib/apt/lists/* /var/log/apt /var/log/dpkg.log \
     && useradd --no-log-init --uid 10001 --user-group --home-dir /var/lib/quire --create-home \
         --shell /usr/sbin/nologin quire \
     && install -d -o quire -g quire -m 0750 /app/uploads /app/results
