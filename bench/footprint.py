@@ -104,7 +104,7 @@ def installation() -> Iterator[Installation]:
         ]
         process = subprocess.Popen(
             [sys.executable, "-m", "quire", "up", *options],
-            env={**os.environ, "QUIRE_RATE_LIMIT_PER_MINUTE": "0"},
+            env={**os.environ, "QUIRE_RATE_LIMIT_PER_MINUTE": "0", "QUIRE_DIAGNOSTIC_KINDS": "true"},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )

@@ -47,7 +47,7 @@ async def api_document() -> Document:
         database = Database(asyncpg.create_pool(settings.dsn, min_size=0))
         signer = url_signer(settings)
         async with open_storage(settings, signer=signer) as storage:
-            handlers = HandlerRegistry(shipped_handlers())
+            handlers = HandlerRegistry(shipped_handlers(settings))
             engine = build_engine(
                 database,
                 storage,

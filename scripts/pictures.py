@@ -35,7 +35,8 @@ class Terminal:
         self.directory = directory
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
         width = {"COLUMNS": str(COLUMNS), "FORCE_COLOR": "1", "TERM": "xterm-256color"}
-        self.environment = {**kept, **width, "WORKER_LEASE_TTL_SEC": str(LEASE_SECONDS)}
+        quire = {"WORKER_LEASE_TTL_SEC": str(LEASE_SECONDS), "QUIRE_DIAGNOSTIC_KINDS": "true"}
+        self.environment = {**kept, **width, **quire}
 
     def quire(self, *arguments: str) -> str:
         done = subprocess.run(

@@ -126,7 +126,7 @@ async def office(
 ) -> AsyncIterator[Engine]:
     """An engine that accepts work, as in the API."""
     settings = engine_settings(dsn, directory, **{**broker.names, **overrides})
-    kinds = [*shipped_handlers(), *handlers]
+    kinds = [*shipped_handlers(settings), *handlers]
     async with open_engine(settings, application="test-office", handlers=kinds) as engine:
         yield engine
 
@@ -138,7 +138,7 @@ async def worker(
     """The wiring of `quire worker`, whole, on the test's loop."""
     settings = engine_settings(dsn, directory, **{**broker.names, **overrides})
     stops: list[Callable[[], None]] = []
-    kinds = [*shipped_handlers(), *handlers]
+    kinds = [*shipped_handlers(settings), *handlers]
     task = asyncio.create_task(run_worker(settings, kinds, stopped_by=stops.append))
     try:
         await _until_started(stops, task)

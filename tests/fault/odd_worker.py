@@ -19,7 +19,7 @@ def main() -> None:
     shift_clock_on_signals()
     settings = load_settings()
     configure_telemetry(settings, process="worker")
-    handlers = [*shipped_handlers(), *odd_handlers()]
+    handlers = [*shipped_handlers(settings), *odd_handlers()]
     again = [sys.executable, "-m", "tests.fault.odd_worker"]
     uvloop.run(run_and_leave(run_worker(settings, handlers, solo_command=again)))
 

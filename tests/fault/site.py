@@ -46,6 +46,7 @@ class Site:
             "DATABASE_URL": self.dsn,
             "QUIRE_STORAGE_URL": f"file:{self.storage_dir}",
             "QUIRE_CONFIG_DIR": str(self.config_dir),
+            "QUIRE_DIAGNOSTIC_KINDS": "true",
             "QUIRE_SECRET_KEY": "fault-tests-only-" + "0" * 32,
             "WORKER_LEASE_TTL_SEC": "2",
             "WORKER_RECLAIM_SEC": "0.3",
@@ -62,7 +63,7 @@ class Site:
     async def engine(self) -> AsyncIterator[Engine]:
         """The test's own door to the engine; it knows the odd kinds too."""
         settings = load_settings(**self.names)
-        handlers = [*shipped_handlers(), *odd_handlers()]
+        handlers = [*shipped_handlers(settings), *odd_handlers()]
         async with open_engine(settings, application="fault-test", handlers=handlers) as engine:
             yield engine
 
@@ -74,6 +75,9 @@ def _write_policies(config_dir: Path, max_crashes: int) -> None:
         if file.name == "queues.yaml":
             limits = {"hard_limit_seconds": SHORT_SECONDS, "soft_limit_seconds": SHORT_SECONDS / 2}
             policy["queues"][SHORT_QUEUE] = {"class": "small", **limits}
+            for handler in odd_handlers():
+                policy["kinds"][handler.kind] = {"queues": ["default", SHORT_QUEUE]}
+            policy["kinds"]["jobs.sleep"] = {"queues": ["default", SHORT_QUEUE]}
         if file.name == "retries.yaml":
             policy["max_crashes"] = max_crashes
         (config_dir / file.name).write_text(yaml.safe_dump(policy))

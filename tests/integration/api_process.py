@@ -44,6 +44,7 @@ async def running_quire(
         **os.environ,
         "DATABASE_URL": dsn,
         "QUIRE_STORAGE_URL": f"file:{directory / 'storage'}",
+        "QUIRE_DIAGNOSTIC_KINDS": "true",
         "QUIRE_SECRET_KEY": "a secret that only tests know",
         **env,
     }

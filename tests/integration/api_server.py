@@ -21,6 +21,7 @@ def api_settings(dsn: str, directory: Path, **overrides: object) -> Settings:
         **{
             "DATABASE_URL": dsn,
             "QUIRE_STORAGE_URL": f"file:{directory / 'storage'}",
+            "QUIRE_DIAGNOSTIC_KINDS": True,
             "QUIRE_DATA_DIR": str(directory),
             "QUIRE_SECRET_KEY": "a secret that only tests know",
             **overrides,

@@ -36,7 +36,16 @@ queues:
   metered: {class: small, integration: metered}
   narrow: {class: small, integration: narrow}
 kinds:
-  jobs.noop: {queue: default, ttl_seconds: 3600}
+  jobs.noop:
+    queues: &all [default, medium, large, xlarge, brief, fair, capped, quota, gateway, metered, narrow]
+    size_classes: [small, medium, large, xlarge]
+    ttl_seconds: 3600
+  jobs.echo: {queues: *all}
+  jobs.fail: {queues: *all}
+  jobs.sleep: {queues: *all}
+  jobs.store: {queues: *all}
+  test.call: {queues: [default, gateway]}
+  test.record: {queues: *all}
   test.brief: {queue: brief, timeout_code: TEST_TIMEOUT}
   test.deferred: {queue: default, deferral_limit_seconds: 1}
   test.served: {queue: default, require_worker: true, unavailable_code: TEST_UNAVAILABLE}
@@ -78,6 +87,7 @@ def engine_settings(dsn: str, directory: Path, **overrides: object) -> Settings:
         "QUIRE_STORAGE_URL": f"file:{directory / 'storage'}",
         "QUIRE_DATA_DIR": str(directory),
         "QUIRE_SECRET_KEY": "a secret that only tests know",
+        "QUIRE_DIAGNOSTIC_KINDS": True,
         "WORKER_POLL_SEC": 0.2,
         "WORKER_RECLAIM_SEC": 0.1,
         "WORKER_SHUTDOWN_GRACE_SEC": 0.5,
@@ -92,7 +102,7 @@ async def opened_engine(
     dsn: str, directory: Path, *, handlers: Iterable[Handler] = (), **overrides: object
 ) -> AsyncIterator[Engine]:
     settings = engine_settings(dsn, directory, **overrides)
-    kinds = [*shipped_handlers(), *handlers]
+    kinds = [*shipped_handlers(settings), *handlers]
     async with open_engine(settings, application="test-engine", handlers=kinds) as engine:
         yield engine
 
@@ -103,7 +113,7 @@ async def working(
 ) -> AsyncIterator[Worker]:
     """A whole worker with an engine of its own, as in a process of its own. Stopped with haste at the end."""
     settings = engine_settings(dsn, directory, **overrides)
-    kinds = [*shipped_handlers(), *handlers]
+    kinds = [*shipped_handlers(settings), *handlers]
     async with open_engine(settings, application="test-worker", handlers=kinds) as engine:
         worker = build_worker(engine, settings)
         task = asyncio.create_task(worker.run())

@@ -41,9 +41,11 @@ class Office:
 
 
 @contextlib.asynccontextmanager
-async def open_office(dsn: str, database: Database, directory: Path) -> AsyncIterator[Office]:
+async def open_office(
+    dsn: str, database: Database, directory: Path, **overrides: object
+) -> AsyncIterator[Office]:
     token = await ensure_admin_token(database, directory / "admin.token")
-    settings = engine_settings(dsn, directory)
+    settings = engine_settings(dsn, directory, **overrides)
     async with contextlib.AsyncExitStack() as stack:
         url = await stack.enter_async_context(serving_api(settings))
         admin = await stack.enter_async_context(client_of(url, token))

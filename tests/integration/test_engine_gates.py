@@ -244,8 +244,9 @@ async def test_the_cap_on_concurrency_is_airtight_under_eight_racing_claimers(
 
 
 async def test_two_queues_of_one_integration_share_its_cap(dsn: str, tmp_path: Path) -> None:
-    queues = "version: 1\nqueues: {default: {}, one: {integration: narrow}, two: {integration: narrow}}\n"
-    config = write_config(tmp_path, queues=queues)
+    queues = "queues: {default: {}, one: {integration: narrow}, two: {integration: narrow}}"
+    kinds = "kinds: {jobs.noop: {queues: [one, two]}}"
+    config = write_config(tmp_path, queues=f"version: 1\n{queues}\n{kinds}\n")
     async with opened_engine(dsn, tmp_path, QUIRE_CONFIG_DIR=str(config)) as engine:
         await fill(engine, "one", 3)
         await fill(engine, "two", 3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -150,18 +149,21 @@ async def test_smaller_classes_go_strictly_first_however_old_the_larger_ones_are
 
 
 async def test_inside_a_class_the_oldest_goes_first_and_the_future_not_yet(dsn: str, tmp_path: Path) -> None:
-    now = datetime.now(UTC)
     async with opened_engine(dsn, tmp_path) as engine:
         ages = [30, 50, 10, -60, 40]
-        jobs = [submission(run_at=now - timedelta(seconds=age)) for age in ages]
+        jobs = [submission() for _ in ages]
         await engine.submissions.insert(jobs)
+        for job, age in zip(jobs, ages, strict=True):
+            for table, key in (("jobs", "id"), ("job_lanes", "job_id")):
+                dated = f"UPDATE {table} SET run_at = now() - make_interval(secs => $2) WHERE {key} = $1"
+                await run_sql(engine, dated, job.id, float(age))
         taken = [lease.job_id for lease in (await claim(engine, ANN)).leases]
     assert taken == [jobs[index].id for index in (1, 4, 0, 2)]
 
 
 async def test_queues_of_one_class_do_not_starve_each_other(dsn: str, tmp_path: Path) -> None:
     """The lane with the oldest job goes first, whatever the queue's name."""
-    queues = "queues: {default: {}, aaa: {}, zzz: {}}"
+    queues = "queues: {default: {}, aaa: {}, zzz: {}}\nkinds: {jobs.noop: {queues: [aaa, zzz]}}"
     config = write_config(tmp_path, queues=f"version: 1\n{queues}\n", throttling="version: 1\n")
     async with opened_engine(dsn, tmp_path, QUIRE_CONFIG_DIR=str(config)) as engine:
         oldest = await enqueue_one(engine, queue="zzz")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
@@ -126,8 +127,9 @@ async def test_a_full_quota_does_not_refuse_work_that_is_already_there(dsn: str,
 async def test_work_queued_before_its_queue_got_tenant_rules_is_still_done(
     dsn: str, tmp_path: Path, policy: str
 ) -> None:
-    plain = write_config(tmp_path, queues="version: 1\nqueues: {default: {}, lane: {}}\n")
-    ruled = write_config(tmp_path, queues=f"version: 1\nqueues: {{default: {{}}, lane: {policy}}}\n")
+    kinds = "kinds: {jobs.noop: {queue: lane}}"
+    plain = write_config(tmp_path, queues=f"version: 1\nqueues: {{default: {{}}, lane: {{}}}}\n{kinds}\n")
+    ruled = write_config(tmp_path, queues=f"version: 1\nqueues: {{default: {{}}, lane: {policy}}}\n{kinds}\n")
     async with opened_engine(dsn, tmp_path, QUIRE_CONFIG_DIR=str(plain)) as engine:
         before = await enqueue_one(engine, queue="lane")
         child = await enqueue_one(engine, queue="lane")
@@ -137,3 +139,43 @@ async def test_work_queued_before_its_queue_got_tenant_rules_is_still_done(
         assert [lease.job_id for lease in first] == [before, child]
         await complete(engine, ANN, *first)
         assert [lease.job_id for lease in (await claim(engine, ANN, "lane")).leases] == [waiting]
+
+
+async def test_waiting_jobs_count_towards_the_queued_quota_and_their_release_changes_no_count(
+    dsn: str, tmp_path: Path
+) -> None:
+    async with opened_engine(dsn, tmp_path) as engine:
+        parent = await enqueue_one(engine, tenant="aa")
+        waiting = JobRequest("jobs.noop", {}, queue="quota", depends_on=(parent,), unique=False)
+        await enqueue(engine, *[waiting] * 10, tenant="aa")
+        for request in (waiting, JobRequest("jobs.noop", {}, queue="quota", unique=False)):
+            with pytest.raises(TenantQuotaError):
+                await enqueue(engine, request, tenant="aa")
+        await complete(engine, ANN, *(await claim(engine, ANN)).leases)
+        assert await run_sql(engine, "SELECT count(*) FROM jobs WHERE state = 'queued'") == [(10,)]
+        with pytest.raises(TenantQuotaError):
+            await fill(engine, "quota", "aa", 1)
+        assert len((await claim(engine, ANN, "quota", limit=3)).leases) == 3
+        await fill(engine, "quota", "aa", 3)
+        with pytest.raises(TenantQuotaError):
+            await fill(engine, "quota", "aa", 1)
+
+
+async def test_the_queued_quota_is_airtight_when_waiting_and_ready_jobs_race(
+    dsn: str, tmp_path: Path
+) -> None:
+    async with opened_engine(dsn, tmp_path) as engine:
+        parent = await enqueue_one(engine, tenant="aa")
+        ready = JobRequest("jobs.noop", {}, queue="quota", unique=False)
+        waiting = JobRequest("jobs.noop", {}, queue="quota", depends_on=(parent,), unique=False)
+        later = JobRequest(
+            "jobs.noop", {}, queue="quota", unique=False, run_at=datetime.now(UTC) + timedelta(hours=1)
+        )
+        answers = await asyncio.gather(
+            *(enqueue(engine, [ready, waiting, later][n % 3], tenant="aa") for n in range(30)),
+            return_exceptions=True,
+        )
+        stored = await run_sql(engine, "SELECT count(*) FROM jobs WHERE queue = 'quota'")
+    refused = [type(answer) for answer in answers if isinstance(answer, BaseException)]
+    assert stored == [(10,)]
+    assert refused == [TenantQuotaError] * 20

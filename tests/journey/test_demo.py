@@ -66,7 +66,7 @@ def test_without_a_running_quire_it_starts_a_private_one_and_leaves_nothing(
 
 
 def test_beside_a_running_quire_it_uses_that_one_twice(tmp_path: Path) -> None:
-    quire = QuireUp(tmp_path / "data").wait_ready()
+    quire = QuireUp(tmp_path / "data", environment={"QUIRE_DIAGNOSTIC_KINDS": "true"}).wait_ready()
     try:
         for _ in range(2):
             done = run_demo(tmp_path, "--json", QUIRE_DATA_DIR=str(quire.data_dir))
@@ -79,6 +79,24 @@ def test_beside_a_running_quire_it_uses_that_one_twice(tmp_path: Path) -> None:
     finally:
         quire.interrupt()
     assert not (quire.data_dir / "api.url").exists()
+
+
+def test_beside_a_quire_without_diagnostic_kinds_it_shows_the_rest_and_says_what_it_left_out(
+    tmp_path: Path,
+) -> None:
+    left_out = sum(scenario.diagnostic for scenario in SCENARIOS)
+    assert 0 < left_out < len(SCENARIOS)
+    quire = QuireUp(tmp_path / "data").wait_ready()
+    try:
+        done = run_demo(tmp_path, QUIRE_DATA_DIR=str(quire.data_dir))
+        assert quire.get("/jobs?kind=jobs.echo", quire.token).json()["items"] == []
+    finally:
+        quire.interrupt()
+    assert done.returncode == 0, done.stdout + done.stderr
+    verdict = done.stdout.splitlines()[-1]
+    assert verdict.startswith(f"demo: {len(SCENARIOS) - left_out} passed, {left_out} left out: ")
+    assert "QUIRE_DIAGNOSTIC_KINDS=true" in verdict
+    assert done.stdout.count("left out") == left_out + 1
 
 
 def test_a_named_quire_that_is_not_there_is_unavailable(tmp_path: Path) -> None:

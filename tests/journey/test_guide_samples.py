@@ -58,7 +58,9 @@ def shell_session() -> str:
 
 def test_readme_tour_and_shell_samples_of_the_guides_run_as_written(tmp_path: Path) -> None:
     session = shell_session()
-    quire = QuireUp(tmp_path / "data", environment={"WORKER_LEASE_TTL_SEC": "3"}).wait_ready()
+    quire = QuireUp(
+        tmp_path / "data", environment={"WORKER_LEASE_TTL_SEC": "3", "QUIRE_DIAGNOSTIC_KINDS": "true"}
+    ).wait_ready()
     try:
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", session],

@@ -63,10 +63,11 @@ class Engine:
     intake: Intake
 
 
-def shipped_handlers() -> list[Handler]:
-    """Every kind that this installation accepts. Kinds that need more than code (a browser, a gateway) get their
+def shipped_handlers(settings: Settings) -> list[Handler]:
+    """Every kind that this installation knows. Kinds that need more than code (a browser, a gateway) get their
     working handler in the worker: see `entrypoints/render.py` and `entrypoints/convert.py`."""
-    return [*diagnostic_handlers(), accepting_handler(), accepting_convert_handler()]
+    diagnostics = diagnostic_handlers(public=settings.diagnostic_kinds)
+    return [*diagnostics, accepting_handler(), accepting_convert_handler()]
 
 
 def read_policies(settings: Settings) -> Policies:
@@ -101,7 +102,7 @@ async def open_engine(
         stack.push_async_callback(intake.close)
         storage = await stack.enter_async_context(open_storage(settings, signer=signer))
         await adopt_storage(database, storage)
-        registry = HandlerRegistry(shipped_handlers() if handlers is None else handlers)
+        registry = HandlerRegistry(shipped_handlers(settings) if handlers is None else handlers)
         engine = build_engine(
             database,
             storage,

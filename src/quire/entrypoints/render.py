@@ -56,7 +56,7 @@ class EmbedderOnDemand:
 @asynccontextmanager
 async def worker_handlers(settings: Settings) -> AsyncIterator[list[Handler]]:
     """All kinds a worker can do here; without a browser, documents are left to others."""
-    others = [handler for handler in shipped_handlers() if handler.kind != KIND]
+    others = [handler for handler in shipped_handlers(settings) if handler.kind != KIND]
     if not can_print(settings):
         log.warning("no_browser", chromium=str(settings.chromium))
         yield others

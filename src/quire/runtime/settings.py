@@ -125,6 +125,11 @@ class Settings(BaseSettings):
         alias="QUIRE_RATE_LIMIT_PER_MINUTE",
         description="Requests a minute per token and API process; 0 turns it off.",
     )
+    diagnostic_kinds: bool = Field(
+        False,
+        alias="QUIRE_DIAGNOSTIC_KINDS",
+        description="Let callers create jobs.noop, jobs.echo, jobs.sleep, jobs.store and jobs.fail, for trials.",
+    )
     allow_private_webhooks: bool = Field(
         False,
         alias="QUIRE_ALLOW_PRIVATE_WEBHOOKS",

@@ -28,6 +28,17 @@ WRONG = {
     "an unknown queue": (
         "queues", "version: 1\nqueues: {default: {}}\nkinds:\n  a.b: {queue: gone}\n", "queues.yaml:4", "gone",
     ),
+    "an unknown queue among several": (
+        "queues", "version: 1\nqueues: {default: {}}\nkinds:\n  a.b:\n    queues: [default, gone]\n",
+        "queues.yaml:5", "gone",
+    ),
+    "queue and queues": (
+        "queues", "version: 1\nqueues: {default: {}}\nkinds:\n  a.b: {queue: default, queues: [default]}\n",
+        "queues.yaml:4", "queues",
+    ),
+    "a kind without a queue": (
+        "queues", "version: 1\nqueues: {default: {}}\nkinds:\n  a.b: {ttl_seconds: 1}\n", "queues.yaml:4", "queue",
+    ),
     "no default queue": ("queues", "version: 1\n\nqueues:\n  other: {}\n", "queues.yaml:3", "default"),
     "a soft limit after the hard one": (
         "queues",
@@ -113,6 +124,30 @@ def test_the_soft_limit_is_five_seconds_before_the_hard_one_unless_given(tmp_pat
     )
     queues = load_policies(write(tmp_path, queues=text)).queues
     assert [queues.queue(name).soft_limit_seconds for name in ("default", "quick", "own")] == [55, 2, 20]
+
+
+def test_a_kind_lists_its_queues_and_one_queue_is_a_list_of_one(tmp_path: Path) -> None:
+    text = (
+        "version: 1\nqueues: {default: {}, slow: {class: large}}\nkinds:\n"
+        "  a.one: {queue: slow}\n  a.two: {queues: [slow, default], size_classes: [small, large]}\n"
+    )
+    queues = load_policies(write(tmp_path, queues=text)).queues
+    assert (queues.kind("a.one").queues, queues.kind("a.one").queue) == (("slow",), "slow")
+    assert (queues.kind("a.two").queues, queues.kind("a.two").queue) == (("slow", "default"), "slow")
+    assert queues.kind("a.two").size_classes == ("small", "large")
+    assert queues.kind("a.unlisted").queues == ("default",)
+
+
+def test_only_kinds_of_an_integrations_queue_use_it(tmp_path: Path) -> None:
+    queues = (
+        "version: 1\nqueues: {default: {}, ask: {integration: partner}}\n"
+        "kinds: {a.b: {queue: ask}, a.c: {queues: [default, ask]}, a.d: {queue: default}}\n"
+    )
+    throttling = "version: 1\nintegrations: {partner: {max_concurrency: 1}}\n"
+    policies = load_policies(write(tmp_path, queues=queues, throttling=throttling))
+    uses = {kind: policies.integration_of(kind, "ask") is not None for kind in ("a.b", "a.c", "a.d", "a.e")}
+    assert uses == {"a.b": True, "a.c": True, "a.d": False, "a.e": False}
+    assert policies.integration_of("a.c", "default") is None
 
 
 def test_exact_kinds_go_before_patterns_and_longer_patterns_before_shorter_ones(tmp_path: Path) -> None:

@@ -48,8 +48,8 @@ def fan_in(stage: Stage) -> str:
 
 
 DELIVERY = (
-    Scenario("jobs.echo", "a job returns its result", echo),
-    Scenario("jobs.store", "an artifact, stored and fetched", artifact),
-    Scenario("jobs.echo ×2", "asked twice, done once", twice),
-    Scenario("batch 3 + 1", "fan-out and fan-in", fan_in),
+    Scenario("jobs.echo", "a job returns its result", echo, diagnostic=True),
+    Scenario("jobs.store", "an artifact, stored and fetched", artifact, diagnostic=True),
+    Scenario("jobs.echo ×2", "asked twice, done once", twice, diagnostic=True),
+    Scenario("batch 3 + 1", "fan-out and fan-in", fan_in, diagnostic=True),
 )

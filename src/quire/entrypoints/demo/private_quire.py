@@ -46,12 +46,17 @@ def _start(root: Path, output: int) -> subprocess.Popen[bytes]:
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=output,
-        # Neither the caller's database nor their .env file.
-        env={name: value for name, value in os.environ.items() if not _is_setting(name)},
+        env=_environment(),
         cwd=root,
         # Ctrl-C reaches this process alone, which then stops the other in good order.
         start_new_session=True,
     )
+
+
+def _environment() -> dict[str, str]:
+    """Neither the caller's database nor their .env file; every scenario."""
+    inherited = {name: value for name, value in os.environ.items() if not _is_setting(name)}
+    return {**inherited, "QUIRE_DIAGNOSTIC_KINDS": "true"}
 
 
 def _is_setting(name: str) -> bool:

@@ -40,7 +40,7 @@ def cancel(stage: Stage) -> str:
 
 
 TROUBLE = (
-    Scenario("jobs.fail", "retries until it succeeds", transient),
-    Scenario("jobs.fail", "a dead letter awaits decisions", dead_letter),
-    Scenario("jobs.sleep", "a running job is cancelled", cancel),
+    Scenario("jobs.fail", "retries until it succeeds", transient, diagnostic=True),
+    Scenario("jobs.fail", "a dead letter awaits decisions", dead_letter, diagnostic=True),
+    Scenario("jobs.sleep", "a running job is cancelled", cancel, diagnostic=True),
 )

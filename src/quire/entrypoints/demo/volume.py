@@ -21,4 +21,4 @@ def thousand(stage: Stage) -> str:
     return f"{BATCH / seconds:,.0f} jobs/s, all done"
 
 
-VOLUME = (Scenario(f"jobs.noop ×{BATCH}", "a batch in one request", thousand),)
+VOLUME = (Scenario(f"jobs.noop ×{BATCH}", "a batch in one request", thousand, diagnostic=True),)

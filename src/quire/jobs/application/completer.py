@@ -146,7 +146,7 @@ class Completer:
             return _dead_letter(failure, error)
 
     def _note_failure(self, failure: Failed, verdict: Verdict) -> None:
-        metrics.JOB_FAILURES.labels(failure.lease.kind, failure.error_code).inc()
+        metrics.JOB_FAILURES.labels(failure.lease.kind, failure.metric_code).inc()
         log_failure(failure, JobState.FAILED if isinstance(verdict, DeadLetter) else JobState.QUEUED)
 
     async def _settle(self, failure: Failed) -> Verdict:
@@ -154,9 +154,8 @@ class Completer:
 
     async def _note_successes(self, succeeded: Sequence[Succeeded]) -> None:
         for item in succeeded:
-            integration = self._policies.queues.queue(item.lease.queue).integration
-            if integration is not None:
-                policy = self._policies.integrations[integration]
+            policy = self._policies.integration_of(item.lease.kind, item.lease.queue)
+            if policy is not None:
                 await self._persist(
                     lambda policy=policy, probe=item.lease.probe: self._gate.record(
                         policy, failed=False, probe=probe

@@ -116,7 +116,9 @@ def _submission(
         kinds = [known.kind for known in intake.handlers if known.public or not public_only]
         raise UnknownKindError(f"no kind named {request.kind[:100]!r}; {there_is(kinds, request.kind)}")
     policy = intake.policies.queues.kind(request.kind)
-    queue = intake.policies.queues.queue(request.queue or policy.queue)
+    queue = intake.policies.queues.queue_for(policy, request.queue)
+    if public_only and request.size_class is not None:
+        intake.policies.queues.check_size_class(policy, queue, request.size_class)
     payload = check_payload(request.payload, handler, policy.max_payload_bytes)
     if len(request.depends_on) > DEPENDENCIES_MAX:
         raise InvalidInputError(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from quire.jobs.domain.breaker import BreakerState
 from quire.jobs.domain.outcome import Failed, HandedBack
 from quire.jobs.domain.policies import Policies
+from quire.jobs.domain.throttle import IntegrationPolicy
 from quire.jobs.ports.v1.integration_gate import IntegrationGate
 from quire.jobs.ports.v1.lease_store import DeadLetter, Retry
 
@@ -19,9 +20,8 @@ async def settle_failure(
     failed: Failed, policies: Policies, gate: IntegrationGate, random: Callable[[], float]
 ) -> Verdict:
     queue = policies.queues.queue(failed.lease.queue)
-    if queue.integration is not None and await _integration_is_down(
-        failed, queue.integration, policies, gate
-    ):
+    integration = policies.integration_of(failed.lease.kind, queue.name)
+    if integration is not None and await _integration_is_down(failed, integration, gate):
         return HandedBack(failed.lease, failed.duration_ms, "held", _hold_seconds(failed))
     kind, code = failed.lease.kind, failed.error_code
     if failed.advice.final:
@@ -39,10 +39,9 @@ def _hold_seconds(failed: Failed) -> float:
     return max(failed.advice.not_before_seconds, BEHIND_SECONDS if failed.lease.probe else 0.0)
 
 
-async def _integration_is_down(failed: Failed, name: str, policies: Policies, gate: IntegrationGate) -> bool:
+async def _integration_is_down(failed: Failed, policy: IntegrationPolicy, gate: IntegrationGate) -> bool:
     """An outage is not the job's fault: once the breaker is open, its failures burn no attempt."""
-    policy = policies.integrations[name]
-    if policy.breaker is None:
+    if policy.breaker is None or failed.advice.callers_code:
         return False
     blamed = failed.error_code in policy.breaker.failure_codes
     state = await gate.record(

@@ -48,6 +48,16 @@ class UnknownQueueError(NotFoundError):
     title = "No such queue"
 
 
+class QueueNotAllowedError(InvalidInputError):
+    code = "QUEUE_NOT_ALLOWED"
+    title = "This kind of job does not run in that queue"
+
+
+class SizeClassNotAllowedError(InvalidInputError):
+    code = "SIZE_CLASS_NOT_ALLOWED"
+    title = "This kind of job has no such size class"
+
+
 class JobNotFoundError(NotFoundError):
     code = "JOB_NOT_FOUND"
     title = "No such job"

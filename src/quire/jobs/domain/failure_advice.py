@@ -13,6 +13,8 @@ class FailureAdvice:
     """The other side asked to be left alone for so long."""
     outage: bool = False
     """The integration itself does not answer: its queue is held now, not after more of the same."""
+    callers_code: bool = False
+    """The code is the caller's text: it moves no breaker and names no metric, for others share these."""
     words: str = ""
     """What helps, for the person who gets the problem; the engine has words of its own for where there are none."""
 

@@ -30,6 +30,11 @@ class Failed:
     message: str
     advice: FailureAdvice = NO_ADVICE
 
+    @property
+    def metric_code(self) -> str:
+        """For labels, of which a caller must not be able to make new ones."""
+        return "CALLERS_CODE" if self.advice.callers_code else self.error_code
+
 
 @dataclass(frozen=True, slots=True)
 class HandedBack:

@@ -25,5 +25,12 @@ class Policies:
     integrations: Mapping[str, IntegrationPolicy] = field(default_factory=dict)
     retention: RetentionPolicy = field(default_factory=RetentionPolicy)
 
+    def integration_of(self, kind: str, queue: str) -> IntegrationPolicy | None:
+        """What a job of this kind in this queue calls. A queue may hold jobs that do not belong there (accepted under
+        an older policy); what becomes of them says nothing about the integration."""
+        name = self.queues.queue(queue).integration
+        uses = name is not None and queue in self.queues.kind(kind).queues
+        return self.integrations[name] if name is not None and uses else None
+
     def queues_of(self, integration: str) -> list[str]:
         return [q.name for q in self.queues.queues.values() if q.integration == integration]

@@ -6,7 +6,12 @@ import fnmatch
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from quire.jobs.domain.errors import JOB_TIMEOUT, UnknownQueueError
+from quire.jobs.domain.errors import (
+    JOB_TIMEOUT,
+    QueueNotAllowedError,
+    SizeClassNotAllowedError,
+    UnknownQueueError,
+)
 from quire.kernel import there_is
 
 SIZE_CLASSES = ("small", "medium", "large", "xlarge")
@@ -39,14 +44,22 @@ class QueuePolicy:
 
 @dataclass(frozen=True, slots=True)
 class KindPolicy:
+    """`queues`: where its jobs may go, the first unless a request says otherwise. `size_classes`: what a caller may ask
+    for; none listed, only the class of the queue."""
+
     name: str
-    queue: str
+    queues: tuple[str, ...] = ("default",)
+    size_classes: tuple[str, ...] = ()
     ttl_seconds: float = 7 * 86400.0
     timeout_code: str = JOB_TIMEOUT
     require_worker: bool = False
     unavailable_code: str = "WORKER_UNAVAILABLE"
     max_payload_bytes: int = 262_144
     deferral_limit_seconds: float = 3600.0
+
+    @property
+    def queue(self) -> str:
+        return self.queues[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +75,27 @@ class QueuePolicies:
             raise UnknownQueueError(f"no queue named {name[:100]!r}; {there_is(self.queues, name)}") from None
 
     def kind(self, name: str) -> KindPolicy:
-        return self.kinds.get(name) or KindPolicy(name=name, queue="default")
+        return self.kinds.get(name) or KindPolicy(name)
+
+    def queue_for(self, kind: KindPolicy, wanted: str | None) -> QueuePolicy:
+        """Where a new job of this kind goes."""
+        queue = self.queue(wanted or kind.queue)
+        if queue.name not in kind.queues:
+            raise QueueNotAllowedError(
+                f"kind {kind.name!r} does not run in queue {queue.name!r}; it runs in: {', '.join(kind.queues)}",
+                extra={"allowed": list(kind.queues)},
+            )
+        return queue
+
+    def check_size_class(self, kind: KindPolicy, queue: QueuePolicy, wanted: str) -> None:
+        """What a caller asks for. Who measured the work itself need not ask."""
+        allowed = kind.size_classes or (queue.size_class,)
+        if wanted not in allowed:
+            raise SizeClassNotAllowedError(
+                f"kind {kind.name!r} has no size class {wanted!r} in queue {queue.name!r}; "
+                f"it has: {', '.join(allowed)}",
+                extra={"allowed": list(allowed)},
+            )
 
     def matching(self, patterns: Iterable[str]) -> list[QueuePolicy]:
         """The queues a worker serves, smallest class first."""

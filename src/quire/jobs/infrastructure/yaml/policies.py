@@ -25,7 +25,7 @@ def load_policies(config_dir: Path) -> Policies:
     return Policies(
         queues=QueuePolicies(
             queues={name: _queue(name, item) for name, item in queues.queues.items()},
-            kinds={name: KindPolicy(name=name, **item.model_dump()) for name, item in queues.kinds.items()},
+            kinds={name: _kind(name, item) for name, item in queues.kinds.items()},
             size_limits_bytes={str(name): size for name, size in queues.size_limits_bytes.items()},
         ),
         retries=RetryPolicies(
@@ -50,8 +50,12 @@ def _check_references(file: LocatedFile[schema.QueuesFile], throttling: schema.T
                 ["queues", name, "soft_limit_seconds"], "the soft limit is after the hard limit"
             )
     for kind, item in file.content.kinds.items():
-        if item.queue not in queues:
-            raise file.refusal(["kinds", kind, "queue"], f"there is no queue {item.queue}")
+        if (item.queue is None) == (not item.queues):
+            raise file.refusal(["kinds", kind], "give queue or queues, one of them")
+        key = "queues" if item.queues else "queue"
+        for wanted in _queues_of(item):
+            if wanted not in queues:
+                raise file.refusal(["kinds", kind, key], f"there is no queue {wanted}")
 
 
 def _queue(name: str, item: schema.Queue) -> QueuePolicy:
@@ -68,6 +72,15 @@ def _queue(name: str, item: schema.Queue) -> QueuePolicy:
         tenant_queued_max=item.tenant_quota.queued,
         tenant_running_max=item.tenant_quota.running,
     )
+
+
+def _kind(name: str, item: schema.Kind) -> KindPolicy:
+    values = item.model_dump(exclude={"queue", "queues", "size_classes"})
+    return KindPolicy(name, _queues_of(item), tuple(item.size_classes), **values)
+
+
+def _queues_of(item: schema.Kind) -> tuple[str, ...]:
+    return tuple(item.queues) or ((item.queue,) if item.queue else ())
 
 
 def _rules(file: schema.RetriesFile) -> tuple[tuple[str, tuple[RetryRule, ...]], ...]:

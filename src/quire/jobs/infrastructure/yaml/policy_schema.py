@@ -38,7 +38,11 @@ class Queue(Strict):
 
 
 class Kind(Strict):
-    queue: Name
+    """`queue: a` is short for `queues: [a]`."""
+
+    queue: Name | None = None
+    queues: list[Name] = []
+    size_classes: list[SizeClass] = []
     ttl_seconds: float = Field(7 * 86400.0, ge=0, le=LONGEST_SECONDS)
     timeout_code: Code = JOB_TIMEOUT
     require_worker: bool = False

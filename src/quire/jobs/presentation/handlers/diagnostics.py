@@ -1,4 +1,5 @@
-"""Small kinds that prove an installation: `quire demo`, `quire doctor`, the benches and the fault tests use them."""
+"""Small kinds that prove an installation: `quire demo`, the README's tour, the benches and the fault tests use them.
+Callers may create them only where QUIRE_DIAGNOSTIC_KINDS says so; workers always finish those that were accepted."""
 
 from __future__ import annotations
 
@@ -7,26 +8,28 @@ import hashlib
 from collections.abc import Mapping
 
 from quire.jobs.domain.errors import JobError, JobStoppedError
+from quire.jobs.domain.failure_advice import FailureAdvice
 from quire.jobs.ports.v1.handler import Handler, JobContext
 
 _NUMBER = {"type": "number", "minimum": 0, "maximum": 3600}
 _OBJECT: dict[str, object] = {"type": "object"}
 
 
-def diagnostic_handlers() -> list[Handler]:
+def diagnostic_handlers(*, public: bool = False) -> list[Handler]:
     return [
-        Handler("jobs.noop", _noop),
-        Handler("jobs.echo", _echo),
-        Handler(
-            "jobs.sleep",
-            _sleep,
-            schema={**_OBJECT, "properties": {"seconds": _NUMBER}, "required": ["seconds"]},
-        ),
-        Handler("jobs.store", _store, schema=_STORE_SCHEMA),
-        Handler("jobs.fail", _fail, schema=_FAIL_SCHEMA),
+        Handler("jobs.noop", _noop, public=public),
+        Handler("jobs.echo", _echo, public=public),
+        Handler("jobs.sleep", _sleep, public=public, schema=_SLEEP_SCHEMA),
+        Handler("jobs.store", _store, public=public, schema=_STORE_SCHEMA),
+        Handler("jobs.fail", _fail, public=public, schema=_FAIL_SCHEMA),
     ]
 
 
+_SLEEP_SCHEMA: dict[str, object] = {
+    **_OBJECT,
+    "properties": {"seconds": _NUMBER},
+    "required": ["seconds"],
+}
 _STORE_SCHEMA: dict[str, object] = {
     **_OBJECT,
     "properties": {
@@ -82,4 +85,5 @@ async def _fail(payload: object, context: JobContext) -> object:
     assert isinstance(payload, Mapping)
     if context.lease.attempt >= int(payload.get("until_attempt", 1000)):
         return {"succeeded_at_attempt": context.lease.attempt}
-    raise JobError(str(payload.get("message", "asked to fail")), code=str(payload["code"]))
+    message = str(payload.get("message", "asked to fail"))
+    raise JobError(message, code=str(payload["code"]), advice=FailureAdvice(callers_code=True))

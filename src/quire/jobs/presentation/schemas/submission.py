@@ -26,11 +26,13 @@ class JobSubmission(BaseModel):
     kind: Annotated[str, Field(min_length=1, max_length=100, examples=["jobs.echo"])]
     payload: dict[str, Any] = Field(default={}, description="What the kind takes.")
     queue: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
-        default=None, description="Another lane than the kind's own."
+        default=None, description="Another of the kind's queues than its first."
     )
-    size_class: SizeClass | None = Field(default=None, description="Smaller classes go first.")
+    size_class: SizeClass | None = Field(
+        default=None, description="One of the kind's classes; smaller ones go first."
+    )
     run_at: AwareDatetime | None = Field(
-        default=None, description="Not before this time, a year ahead at most."
+        default=None, description="Not before this time, a year ahead at most. The past counts as now."
     )
     delay_seconds: Annotated[float, Field(ge=0, le=LONGEST_DELAY_SECONDS)] | None = None
     depends_on: list[Annotated[str, Field(max_length=36)]] = Field(

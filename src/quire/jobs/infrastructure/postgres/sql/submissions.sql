@@ -2,7 +2,8 @@
 
 -- name: insert_jobs
 -- Purpose: store new jobs; a key that is live already inserts nothing for that row. Rows are ordered by key, so two
---   batches that share keys wait for each other in one order and cannot deadlock.
+--   batches that share keys wait for each other in one order and cannot deadlock. A run_at in the past, or none, is
+--   now: nobody dates a job back to the front of its lane.
 -- $1.. arrays, one element a job; an empty array stands for a column of defaults. Locks: unique entries of the keys; waits for a racing insert of the same key.
 WITH input AS (
     SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::smallint[], $6::text[], $7::text[],
@@ -14,7 +15,7 @@ WITH input AS (
     INSERT INTO jobs (id, state, kind, queue, priority, tenant_id, created_by, payload, job_key, run_at,
                       pending_dependencies, traceparent, tenant_lane, document_id, external_ref, expires_at)
     SELECT id, coalesce(state, 'queued'), kind, queue, priority, tenant_id, created_by, payload::jsonb, job_key,
-           coalesce(run_at, now()), coalesce(pending_dependencies, 0), traceparent, coalesce(tenant_lane, false),
+           greatest(run_at, now()), coalesce(pending_dependencies, 0), traceparent, coalesce(tenant_lane, false),
            document_id, external_ref,
            CASE WHEN ttl_seconds > 0 THEN now() + make_interval(secs => ttl_seconds) END
     FROM input ORDER BY job_key
@@ -37,7 +38,7 @@ SELECT id FROM inserted
 WITH inserted AS (
     INSERT INTO jobs (id, state, kind, queue, priority, tenant_id, created_by, payload, job_key, run_at,
                       traceparent, tenant_lane, document_id, external_ref, expires_at)
-    VALUES ($1, 'queued', $2, $3, $4, $5, $6, $7::text::jsonb, $8, coalesce($9, now()), $10, $11, $12, $13,
+    VALUES ($1, 'queued', $2, $3, $4, $5, $6, $7::text::jsonb, $8, greatest($9, now()), $10, $11, $12, $13,
             CASE WHEN $14::float8 > 0 THEN now() + make_interval(secs => $14) END)
     ON CONFLICT (job_key) WHERE live AND job_key IS NOT NULL DO NOTHING
     RETURNING id, created_by, queue, priority, run_at, tenant_id, tenant_lane
@@ -135,9 +136,10 @@ FROM jobs WHERE id = ANY ($1::uuid[]) ORDER BY id FOR SHARE
 INSERT INTO job_dependencies (job_id, depends_on) SELECT * FROM unnest($1::uuid[], $2::uuid[]) ON CONFLICT DO NOTHING
 
 -- name: count_tenant_queued
--- Purpose: how much a tenant has queued in one queue, up to $3 (no need to count further). Locks: none.
+-- Purpose: how much of a tenant is due, scheduled or waiting for other jobs in one queue, up to $3 (no need to count
+--   further). A waiting job has its row already, so its release changes no count. Locks: none.
 SELECT count(*) FROM (
-    SELECT 1 FROM job_lanes WHERE tenant_lane AND queue = $1 AND tenant_id = $2 AND run_at < 'infinity' LIMIT $3
+    SELECT 1 FROM job_lanes WHERE tenant_lane AND queue = $1 AND tenant_id = $2 LIMIT $3
 ) AS counted
 
 -- name: lock_tenant_quota
