@@ -50,7 +50,8 @@ async def open_psycopg(dsn: str) -> Fetch:
 
 async def drain(fetch: Fetch, order: dict[str, Any]) -> dict[str, float]:
     worker, handled, started, cpu_started = uuid.uuid4(), 0, time.monotonic(), time.process_time()
-    while rows := await fetch(order["claim"], [worker, order["queues"], order["batch"], LEASE_SECONDS]):
+    lane = [order["queues"], [0], [order["batch"]], order["batch"]]
+    while rows := await fetch(order["claim"], [worker, *lane, LEASE_SECONDS]):
         await fetch(order["complete"], completion(worker, rows))
         handled += len(rows)
     return {

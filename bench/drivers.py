@@ -45,7 +45,7 @@ async def fill(dsn: str, jobs: int) -> None:
 def drain_once(python: Path, driver: str, dsn: str, batch: int) -> dict[str, float]:
     statements = load("leases.sql")
     order = {"dsn": dsn, "batch": batch, "queues": [QUEUE]}
-    order |= {"claim": statements["claim_open_lanes"], "complete": statements["complete_jobs"]}
+    order |= {"claim": statements["claim_lanes"], "complete": statements["complete_jobs"]}
     command = [str(python), "-m", "bench.driver_loop", driver]
     done = subprocess.run(
         command, input=json.dumps(order), text=True, capture_output=True, check=True, cwd=REPOSITORY

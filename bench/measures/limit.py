@@ -68,7 +68,7 @@ def claim_and_complete(batch: int, queue: str) -> str:
     statements = load("leases.sql")
     nothing = "array_fill(NULL::text, ARRAY[cardinality(:ids::uuid[])])"
     numbers = "array_fill({}, ARRAY[cardinality(:ids::uuid[])])"
-    claim = aggregated(statements["claim_open_lanes"])
+    claim = aggregated(statements["claim_lanes"])
     arguments = {
         "1": NOBODY,
         "2": ":ids",
@@ -82,7 +82,8 @@ def claim_and_complete(batch: int, queue: str) -> str:
     }
     complete = filled(statements["complete_jobs"], arguments)
     release = filled(statements["release_dependants"], {"1": f"{NOBODY}::text", "2": ":ids"})
-    first = filled(claim, {"1": NOBODY, "2": f"ARRAY['{queue}']", "3": str(batch), "4": "60.0"})
+    lane = {"2": f"ARRAY['{queue}']", "3": "ARRAY[0]", "4": f"ARRAY[{batch}]"}
+    first = filled(claim, {"1": NOBODY, **lane, "5": str(batch), "6": "60.0"})
     return f"{first} \\gset\nBEGIN;\n{complete};\n{release};\nCOMMIT;\n"
 
 

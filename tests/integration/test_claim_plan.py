@@ -14,6 +14,7 @@ import asyncpg
 import pytest
 
 from quire.jobs.infrastructure.postgres.gated_claim import INTEGRATIONS
+from quire.jobs.infrastructure.postgres.job_board import SQL as BOARD
 from quire.jobs.infrastructure.postgres.lease_store import SQL as LEASES
 from quire.jobs.infrastructure.postgres.submission_store import SQL as SUBMISSIONS
 from quire.runtime.database import BY_KEY
@@ -51,6 +52,16 @@ WITH job AS (
 )
 INSERT INTO job_lanes (queue, priority, run_at, job_id, tenant_id, tenant_lane)
 SELECT queue, priority, run_at, id, tenant_id, tenant_lane FROM job RETURNING job_id
+"""
+
+DUE_LARGE = """
+WITH job AS (
+    INSERT INTO jobs (id, state, queue, kind, tenant_id, created_by, priority, payload, tenant_lane)
+    SELECT gen_random_uuid(), 'queued', 'default', 'jobs.noop', 't1', 'ann', 2, '{}', true
+    FROM generate_series(1, $1::int) RETURNING *
+)
+INSERT INTO job_lanes (queue, priority, run_at, job_id, tenant_id, tenant_lane)
+SELECT queue, priority, run_at, id, tenant_id, tenant_lane FROM job
 """
 
 
@@ -120,6 +131,21 @@ def pages(plan: Plan) -> int:
     return int(plan["Shared Hit Blocks"]) + int(plan["Shared Read Blocks"])
 
 
+def rows_read(plan: Plan) -> int:
+    """Rows of the large tables that the scans looked at, whether they passed the filters or not."""
+    return sum(
+        int(node["Actual Loops"] * (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)))
+        for node in on_jobs(plan)
+    )
+
+
+def open_ranges(plan: Plan) -> list[str]:
+    """Scans that look for what is due without one class: only the newest servers (18) skip from class to class then,
+    the others read all that is not due yet."""
+    scans = [(node.get("Index Cond", ""), node.get("Filter", "")) for node in on_jobs(plan)]
+    return [cond for cond, rest in scans if "run_at" in cond + rest and "priority" not in cond]
+
+
 def assert_by_index(plan: Plan, *allowed: str) -> None:
     scans = on_jobs(plan)
     assert scans
@@ -134,9 +160,9 @@ def assert_by_index(plan: Plan, *allowed: str) -> None:
 async def check_all(connection: Connection, mode: str) -> None:
     """Claim, renew, complete, release, retry, reclaim, count and enqueue, as a worker sends them."""
     due = await due_jobs(connection, 300)
-    claim = await explain(
-        connection, mode, LEASES["claim_open_lanes"], WORKER, ["default", "other"], 100, 60.0
-    )
+    turns = await explain_turns(connection, mode, ["default", "other"], 100)
+    assert_by_index(turns, "job_lanes_pkey")
+    claim = await explain_claim(connection, mode, 100)
     assert_by_index(claim, "job_lanes_pkey", "jobs_pkey")
     assert claim["Actual Rows"] == 100
     assert pages(claim) < 12_000
@@ -178,6 +204,18 @@ async def check_all(connection: Connection, mode: str) -> None:
     await connection.execute("TRUNCATE job_running")
 
 
+async def explain_turns(connection: Connection, mode: str, queues: list[str], room: int) -> Plan:
+    lanes = [(queue, priority) for queue in queues for priority in range(4)]
+    return await explain(
+        connection, mode, LEASES["find_turns"], [q for q, _ in lanes], [p for _, p in lanes], room
+    )
+
+
+async def explain_claim(connection: Connection, mode: str, room: int) -> Plan:
+    sql = LEASES["claim_lanes"]
+    return await explain(connection, mode, sql, WORKER, ["default"] * 2, [0, 1], [room] * 2, room, 60.0)
+
+
 async def explain_release(connection: Connection, mode: str, finished: list[UUID]) -> None:
     plan = await explain(connection, mode, LEASES["release_dependants"], "worker", finished)
     assert not [node for node in on_jobs(plan) if node["Node Type"] == "Seq Scan"], json.dumps(plan, indent=1)
@@ -201,12 +239,18 @@ async def test_no_statement_of_a_worker_reads_a_million_finished_jobs(connection
 async def test_a_claim_does_not_read_two_hundred_thousand_jobs_of_the_future(connection: Connection) -> None:
     await fill(connection, 200_000, state="queued", ahead_seconds=3600)
     for mode in MODES:
-        idle = await explain(connection, mode, LEASES["claim_open_lanes"], WORKER, ["default"], 100, 60.0)
-        assert idle["Actual Rows"] == 0
-        assert pages(idle) < 60, json.dumps(idle, indent=1)
+        for idle in (
+            await explain_turns(connection, mode, ["default"], 100),
+            await explain_claim(connection, mode, 100),
+        ):
+            assert idle["Actual Rows"] == 0
+            assert pages(idle) < 60, json.dumps(idle, indent=1)
     await due_jobs(connection, 10)
     for mode in MODES:
-        claim = await explain(connection, mode, LEASES["claim_open_lanes"], WORKER, ["default"], 100, 60.0)
+        turns = await explain_turns(connection, mode, ["default", "other"], 100)
+        assert turns["Actual Rows"] == 1
+        assert pages(turns) < 60, json.dumps(turns, indent=1)
+        claim = await explain_claim(connection, mode, 100)
         assert_by_index(claim, "job_lanes_pkey", "jobs_pkey")
         assert claim["Actual Rows"] == 10
         assert pages(claim) < 2_000
@@ -227,12 +271,45 @@ async def test_suspects_are_found_without_reading_the_fifty_thousand_due_jobs_be
         assert pages(look) + pages(claim) < 200
 
 
+async def test_a_gated_claim_reads_a_bounded_number_of_two_hundred_thousand_jobs_of_the_future(
+    connection: Connection,
+) -> None:
+    """Under tenant rules too: 50 tenants with 4,000 scheduled small jobs each, and ten larger ones that are due."""
+    await fill(connection, 200_000, state="queued", ahead_seconds=3600, tenant_lane=True)
+    await connection.execute(DUE_LARGE, 10)
+    for mode in MODES:
+        turns = await explain_turns(connection, mode, ["default"], 100)
+        assert turns["Actual Rows"] == 1
+        assert pages(turns) < 60, json.dumps(turns, indent=1)
+        assert not open_ranges(turns)
+        sql = LEASES["claim_tenant_lane"]
+        for cap in (None, 20):
+            plan = await explain(connection, mode, sql, WORKER, "default", 10, 60.0, cap, True, 3)
+            assert not [node for node in on_jobs(plan) if node["Node Type"] == "Seq Scan"], json.dumps(plan)
+            assert plan["Actual Rows"] == 10
+            # A look-up or two for each tenant and class, then the ten jobs themselves.
+            assert pages(plan) < 3_000, json.dumps(plan, indent=1)
+            assert rows_read(plan) < 1_000, json.dumps(plan, indent=1)
+            assert not open_ranges(plan)
+
+
+async def test_the_depth_of_a_queue_is_counted_without_reading_what_is_not_asked_for(
+    connection: Connection,
+) -> None:
+    await fill(connection, 100_000, state="queued", ahead_seconds=3600)
+    await due_jobs(connection, 10)
+    for mode in MODES:
+        plan = await explain(connection, mode, BOARD["queue_depths"], 1_000, ["default"])
+        assert rows_read(plan) < 10_000, json.dumps(plan, indent=1)
+        assert not open_ranges(plan)
+
+
 async def test_a_turn_of_tenants_reads_each_tenants_oldest_jobs_only(connection: Connection) -> None:
     """50 tenants with 1,000 jobs each: the claim looks at a few of each."""
     await fill(connection, 50_000, state="queued", ahead_seconds=-7200, tenant_lane=True)
     for mode in MODES:
         sql = LEASES["claim_tenant_lane"]
-        plan = await explain(connection, mode, sql, WORKER, "default", 10, 60.0, 5, True)
+        plan = await explain(connection, mode, sql, WORKER, "default", 10, 60.0, 5, True, 3)
         assert not [node for node in on_jobs(plan) if node["Node Type"] == "Seq Scan"], json.dumps(
             plan, indent=1
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 
@@ -23,6 +24,8 @@ class Lease:
     document_id: str | None
     external_ref: str | None
     age_seconds: float  # of the job at its claim, by the database's clock
+    priority: int  # of its class; with run_at and id the order of claims
+    run_at: datetime
     claimed_at: float  # monotonic seconds of this process
     probe: bool = False  # the one job that a half-open breaker lets through
 

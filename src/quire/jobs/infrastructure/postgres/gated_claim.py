@@ -6,7 +6,7 @@ Two workers cannot overrun a cap, because the second reads after the first has c
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from uuid import UUID
 
 import asyncpg
@@ -15,6 +15,7 @@ from quire.jobs.domain.breaker import BreakerState
 from quire.jobs.domain.policies import Policies
 from quire.jobs.domain.queue import QueuePolicy
 from quire.jobs.domain.throttle import Allowance, IntegrationPolicy, IntegrationState, allow
+from quire.jobs.infrastructure.postgres.lane import Turn, claim_lanes
 from quire.jobs.infrastructure.postgres.lease_row import leases_of
 from quire.jobs.infrastructure.postgres.sql import load
 from quire.jobs.ports.v1.lease_store import Claim
@@ -32,16 +33,15 @@ async def claim_gated_queue(
     policies: Policies,
     worker_id: UUID,
     queue: QueuePolicy,
-    limit: int,
+    turns: Sequence[Turn],
     lease_seconds: float,
 ) -> Claim:
-    if not await connection.fetchval(_HAS_DUE_WORK, queue.name):
-        return Claim([])
+    """`turns`: of this queue, smallest class first."""
 
     async def take(jobs: int) -> list[asyncpg.Record]:
-        return await _claim(connection, worker_id, queue, jobs, lease_seconds)
+        return await _claim(connection, worker_id, queue, turns, jobs, lease_seconds)
 
-    return await through_gate(connection, policies, queue, limit, take)
+    return await through_gate(connection, policies, queue, sum(turn.jobs for turn in turns), take)
 
 
 async def through_gate(
@@ -61,9 +61,6 @@ async def through_gate(
         if integration is not None and rows:
             await _spend(connection, integration, allowance, len(rows), queue)
     return Claim(leases_of(rows, probe=allowance.half_open), allowance.retry_after_seconds)
-
-
-_HAS_DUE_WORK = "SELECT EXISTS (SELECT 1 FROM job_lanes WHERE queue = $1 AND run_at <= now() AND NOT solo)"
 
 
 async def _paused(connection: Connection, queue: QueuePolicy) -> bool:
@@ -90,7 +87,12 @@ async def _read_allowance(
 
 
 async def _claim(
-    connection: Connection, worker_id: UUID, queue: QueuePolicy, limit: int, lease_seconds: float
+    connection: Connection,
+    worker_id: UUID,
+    queue: QueuePolicy,
+    turns: Sequence[Turn],
+    limit: int,
+    lease_seconds: float,
 ) -> list[asyncpg.Record]:
     if queue.tenant_lane:
         return await connection.fetch(
@@ -101,8 +103,9 @@ async def _claim(
             lease_seconds,
             queue.tenant_running_max,
             queue.fair_tenants,
+            turns[-1].lane.priority,
         )
-    return await connection.fetch(LEASES["claim_open_lanes"], worker_id, [queue.name], limit, lease_seconds)
+    return await claim_lanes(connection, worker_id, turns, limit, lease_seconds)
 
 
 async def _spend(

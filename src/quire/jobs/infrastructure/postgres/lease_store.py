@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
 from uuid import UUID
 
 import asyncpg
@@ -17,9 +16,8 @@ from quire.jobs.domain.queue import QueuePolicy
 from quire.jobs.domain.state import JobState
 from quire.jobs.domain.transition import Transition
 from quire.jobs.infrastructure.postgres.dependants import fail_dependants, open_problems
-from quire.jobs.infrastructure.postgres.gated_claim import claim_gated_queue
-from quire.jobs.infrastructure.postgres.lease_row import leases_of
 from quire.jobs.infrastructure.postgres.named_claim import claim_named_jobs
+from quire.jobs.infrastructure.postgres.ordered_claim import claim_in_order
 from quire.jobs.infrastructure.postgres.sql import load
 from quire.jobs.infrastructure.postgres.storable import storable
 from quire.jobs.infrastructure.postgres.suspect_claim import claim_suspect, suspect_queues
@@ -51,10 +49,7 @@ class PostgresLeaseStore:
         self, worker_id: UUID, queues: Sequence[QueuePolicy], limit: int, lease_seconds: float
     ) -> Claim:
         async with self._database.acquire() as connection:
-            if not any(queue.gated for queue in queues):
-                names = [queue.name for queue in queues]
-                return Claim(await self._claim_open(connection, worker_id, names, limit, lease_seconds))
-            return await self._claim_by_class(connection, worker_id, queues, limit, lease_seconds)
+            return await claim_in_order(connection, self._policies, worker_id, queues, limit, lease_seconds)
 
     async def claim_named(
         self,
@@ -75,39 +70,6 @@ class PostgresLeaseStore:
             # What is claimed already must reach its worker, whatever became of the connection since.
             return Claim(named)
         return Claim([*named, *rest.leases], rest.retry_after_seconds)
-
-    async def _claim_open(
-        self, connection: Connection, worker_id: UUID, names: list[str], limit: int, lease_seconds: float
-    ) -> list[Lease]:
-        rows = await connection.fetch(SQL["claim_open_lanes"], worker_id, names, limit, lease_seconds)
-        return leases_of(rows)
-
-    async def _claim_by_class(
-        self,
-        connection: Connection,
-        worker_id: UUID,
-        queues: Sequence[QueuePolicy],
-        limit: int,
-        lease_seconds: float,
-    ) -> Claim:
-        """Class by class, so that a gated small queue still goes before an open large one."""
-        leases: list[Lease] = []
-        waits: list[float] = []
-        for _, members in groupby(queues, key=lambda queue: queue.priority):
-            chosen = list(members)
-            open_names = [queue.name for queue in chosen if not queue.gated]
-            if open_names and len(leases) < limit:
-                room = limit - len(leases)
-                leases += await self._claim_open(connection, worker_id, open_names, room, lease_seconds)
-            for queue in chosen:
-                if queue.gated and len(leases) < limit:
-                    room = limit - len(leases)
-                    claim = await claim_gated_queue(
-                        connection, self._policies, worker_id, queue, room, lease_seconds
-                    )
-                    leases += claim.leases
-                    waits += [claim.retry_after_seconds] if claim.retry_after_seconds is not None else []
-        return Claim(leases, min(waits, default=None))
 
     async def suspects_due(self, queues: Sequence[QueuePolicy]) -> bool:
         async with self._database.acquire() as connection:

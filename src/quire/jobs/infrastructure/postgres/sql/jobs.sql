@@ -185,13 +185,18 @@ SELECT id FROM jobs WHERE job_key = $1 AND live
 
 -- name: queue_depths
 -- Purpose: what each queue holds. Reads job_lanes and job_running alone; each count stops at $1 so that a flood cannot
---   make this page slow. Locks: none.
+--   make this page slow. One range for each class: another order would read all that is not due. Locks: none.
 SELECT q.name,
        (SELECT count(*) FROM job_running r WHERE r.queue = q.name) AS running,
-       (SELECT count(*) FROM (SELECT 1 FROM job_lanes l WHERE l.queue = q.name AND l.run_at <= now() LIMIT $1) x) AS queued,
-       (SELECT count(*) FROM (SELECT 1 FROM job_lanes l WHERE l.queue = q.name
-                              AND l.run_at > now() AND l.run_at < 'infinity' LIMIT $1) x) AS scheduled,
-       (SELECT count(*) FROM (SELECT 1 FROM job_lanes l WHERE l.queue = q.name AND l.run_at = 'infinity' LIMIT $1) x) AS waiting,
+       (SELECT count(*) FROM (SELECT 1 FROM generate_series(0, 3) p CROSS JOIN LATERAL (
+            SELECT 1 FROM job_lanes l WHERE l.queue = q.name AND l.priority = p
+            AND l.run_at <= now() LIMIT $1) x LIMIT $1) y) AS queued,
+       (SELECT count(*) FROM (SELECT 1 FROM generate_series(0, 3) p CROSS JOIN LATERAL (
+            SELECT 1 FROM job_lanes l WHERE l.queue = q.name AND l.priority = p
+            AND l.run_at > now() AND l.run_at < 'infinity' LIMIT $1) x LIMIT $1) y) AS scheduled,
+       (SELECT count(*) FROM (SELECT 1 FROM generate_series(0, 3) p CROSS JOIN LATERAL (
+            SELECT 1 FROM job_lanes l WHERE l.queue = q.name AND l.priority = p
+            AND l.run_at = 'infinity' LIMIT $1) x LIMIT $1) y) AS waiting,
        (SELECT extract(epoch FROM now() - min(h.run_at)) FROM generate_series(0, 3) p CROSS JOIN LATERAL (
             SELECT l.run_at FROM job_lanes l WHERE l.queue = q.name AND l.priority = p
             AND l.run_at <= now() ORDER BY l.run_at LIMIT 1) h)::float8 AS oldest_queued_seconds,

@@ -5,40 +5,60 @@
 -- A suspect is a job that the next crash would make a dead letter. Its row in job_lanes says solo, and only claim_suspect
 -- takes it: for a worker that runs nothing else, so that a crash is that job's own and nobody else's.
 
--- name: claim_open_lanes
--- Purpose: take up to $3 due jobs from queues without gates, smaller classes first, oldest first inside a lane;
---   lanes of one class in the order of their oldest job, so no queue starves its neighbour.
--- $1 worker id, $2 queue names, $3 limit, $4 lease seconds.
+-- name: find_turns
+-- Purpose: whose turn it is in one order of class and age: those of the lanes ($1 queues, $2 classes) that hold the $3
+--   most urgent due jobs, and how many of these each holds. A lane that is the only one with due work is not counted
+--   (NULL): it may give what it has.
+-- Locks: none; the claim that follows skips what another worker took meanwhile.
+-- Planner: LATERAL with a LIMIT keeps each look-up on its index; what is not due yet is never read.
+WITH heads AS MATERIALIZED (
+    SELECT lane.queue, lane.priority
+    FROM unnest($1::text[], $2::smallint[]) AS lane(queue, priority)
+    CROSS JOIN LATERAL (
+        SELECT 1 FROM job_lanes l
+        WHERE l.queue = lane.queue AND l.priority = lane.priority AND l.run_at <= now() AND NOT l.solo
+        ORDER BY l.run_at, l.job_id LIMIT 1
+    ) AS head
+    WHERE NOT EXISTS (SELECT 1 FROM queues s WHERE s.name = lane.queue AND s.paused_at IS NOT NULL)
+), urgent AS MATERIALIZED (
+    SELECT heads.queue, heads.priority
+    FROM heads CROSS JOIN LATERAL (
+        SELECT l.run_at, l.job_id FROM job_lanes l
+        WHERE l.queue = heads.queue AND l.priority = heads.priority AND l.run_at <= now() AND NOT l.solo
+        ORDER BY l.run_at, l.job_id LIMIT $3
+    ) AS due
+    WHERE (SELECT count(*) FROM heads) > 1
+    ORDER BY heads.priority, due.run_at, due.job_id LIMIT $3
+)
+SELECT queue, priority, count(*)::int AS jobs FROM urgent GROUP BY queue, priority
+UNION ALL
+SELECT queue, priority, NULL FROM heads WHERE (SELECT count(*) FROM heads) = 1
+
+-- name: claim_lanes
+-- Purpose: take up to $5 due jobs from lanes ($2 queues, $3 classes), from each at most its share ($4), oldest first,
+--   lane after lane in the order given. find_turns has decided the shares.
+-- $1 worker id, $6 lease seconds.
 -- Locks: row locks on the claimed rows only, SKIP LOCKED. `picked` pulls lane after lane and stops at the limit:
 --   the executor streams, so rows beyond the limit are not locked. A locked row keeps its place (ctid).
 -- Planner: ANY(ARRAY(..)) keeps the update on the primary key; a join against `picked` can turn into a hash join
 --   over the whole table, because a LIMIT with a parameter is guessed as a tenth of it.
-WITH lanes AS MATERIALIZED (
-    SELECT q.queue, p.priority, head.run_at
-    FROM unnest($2::text[]) AS q(queue)
-    CROSS JOIN generate_series(0, 3) AS p(priority)
-    CROSS JOIN LATERAL (
-        SELECT l.run_at FROM job_lanes l
-        WHERE l.queue = q.queue AND l.priority = p.priority AND l.run_at <= now() AND NOT l.solo
-        ORDER BY l.run_at, l.job_id LIMIT 1
-    ) AS head
-    WHERE NOT EXISTS (SELECT 1 FROM queues s WHERE s.name = q.queue AND s.paused_at IS NOT NULL)
-    ORDER BY p.priority, head.run_at
-), picked AS MATERIALIZED (
+WITH picked AS MATERIALIZED (
     SELECT candidate.job_id, candidate.place
-    FROM lanes CROSS JOIN LATERAL (
+    FROM unnest($2::text[], $3::smallint[], $4::int[]) AS lane(queue, priority, jobs)
+    CROSS JOIN LATERAL (
         SELECT l.job_id, l.ctid AS place FROM job_lanes l
-        WHERE l.queue = lanes.queue AND l.priority = lanes.priority AND l.run_at <= now() AND NOT l.solo
+        WHERE l.queue = lane.queue AND l.priority = lane.priority AND l.run_at <= now() AND NOT l.solo
         ORDER BY l.run_at, l.job_id
-        LIMIT $3 FOR UPDATE SKIP LOCKED
+        LIMIT lane.jobs FOR UPDATE SKIP LOCKED
     ) AS candidate
-    LIMIT $3
+    WHERE NOT EXISTS (SELECT 1 FROM queues s WHERE s.name = lane.queue AND s.paused_at IS NOT NULL)
+    LIMIT $5
 ), taken AS (
     DELETE FROM job_lanes WHERE ctid = ANY (ARRAY(SELECT place FROM picked))
 ), claimed AS (
     UPDATE jobs SET
         state = 'running', fence = fence + 1, attempt = attempt + 1, leased_by = $1,
-        lease_expires_at = now() + make_interval(secs => $4), started_at = coalesce(started_at, now()),
+        lease_expires_at = now() + make_interval(secs => $6), started_at = coalesce(started_at, now()),
         updated_at = now(), progress_percent = NULL
     WHERE id = ANY (ARRAY(SELECT job_id FROM picked)) AND state = 'queued'
     RETURNING id, fence, kind, queue, priority, tenant_id, created_by, attempt, crash_count, payload, traceparent,
@@ -51,34 +71,41 @@ WITH lanes AS MATERIALIZED (
     SELECT id, 'queued', 'running', attempt, fence, $1::text FROM claimed
 )
 SELECT id, fence, kind, queue, tenant_id, created_by, attempt, crash_count, payload::text AS payload_text, traceparent,
-       document_id, external_ref, extract(epoch FROM now() - created_at)::float8 AS age_seconds
+       document_id, external_ref, extract(epoch FROM now() - created_at)::float8 AS age_seconds, priority, run_at
 FROM claimed ORDER BY priority, run_at, id
 
 -- name: claim_tenant_lane
 -- Purpose: take up to $3 due jobs of one queue whose tenants take turns and may have a cap on running work ($5).
 --   A tenant's n-th pick is ranked by what it already runs plus n, so whoever runs least is served first.
--- $1 worker id, $2 queue, $3 limit, $4 lease seconds, $5 running cap or NULL, $6 whether tenants take turns.
+-- $1 worker id, $2 queue, $3 limit, $4 lease seconds, $5 running cap or NULL, $6 whether tenants take turns, $7 the
+--   largest class to take: beyond it the jobs of other queues may be more urgent.
 -- Locks: the caller holds the queue's row in `queues`, so no other claim of this queue runs now; the chosen rows are
 --   locked, SKIP LOCKED, since a cancel may hold one.
+-- Planner: one look-up for each tenant and class, so what is not due yet is never read.
 WITH RECURSIVE tenants AS (
     (SELECT l.tenant_id FROM job_lanes l WHERE l.tenant_lane AND l.queue = $2 ORDER BY l.tenant_id LIMIT 1)
     UNION ALL
     SELECT (SELECT l.tenant_id FROM job_lanes l WHERE l.tenant_lane AND l.queue = $2 AND l.tenant_id > t.tenant_id
             ORDER BY l.tenant_id LIMIT 1)
     FROM tenants t WHERE t.tenant_id IS NOT NULL
+), busy AS MATERIALIZED (
+    SELECT tenant_id, count(*) AS running FROM job_running WHERE queue = $2 GROUP BY tenant_id
 ), load AS MATERIALIZED (
-    SELECT t.tenant_id, (SELECT count(*) FROM job_running r
-        WHERE r.queue = $2 AND r.tenant_id = t.tenant_id) AS running
-    FROM tenants t WHERE t.tenant_id IS NOT NULL
+    SELECT t.tenant_id, coalesce(busy.running, 0) AS running
+    FROM tenants t LEFT JOIN busy ON busy.tenant_id = t.tenant_id WHERE t.tenant_id IS NOT NULL
 ), ranked AS MATERIALIZED (
     SELECT due.job_id, due.place, due.priority, due.run_at, load.running + due.rank AS turn
     FROM load CROSS JOIN LATERAL (
         SELECT oldest.*, row_number() OVER (ORDER BY oldest.priority, oldest.run_at, oldest.job_id) AS rank
         FROM (
-            SELECT l.job_id, l.ctid AS place, l.priority, l.run_at FROM job_lanes l
-            WHERE l.tenant_lane AND l.queue = $2 AND l.tenant_id = load.tenant_id AND l.run_at <= now()
-              AND NOT l.solo
-            ORDER BY l.priority, l.run_at, l.job_id
+            SELECT lane.job_id, lane.place, class.priority, lane.run_at
+            FROM generate_series(0, $7::int) AS class(priority) CROSS JOIN LATERAL (
+                SELECT l.job_id, l.ctid AS place, l.run_at FROM job_lanes l
+                WHERE l.tenant_lane AND l.queue = $2 AND l.tenant_id = load.tenant_id
+                  AND l.priority = class.priority AND l.run_at <= now() AND NOT l.solo
+                ORDER BY l.run_at, l.job_id LIMIT $3
+            ) AS lane
+            ORDER BY class.priority, lane.run_at, lane.job_id
             LIMIT least($3::bigint, coalesce($5::bigint - load.running, $3::bigint))
         ) AS oldest
     ) AS due
@@ -107,7 +134,7 @@ WITH RECURSIVE tenants AS (
     SELECT id, 'queued', 'running', attempt, fence, $1::text FROM claimed
 )
 SELECT id, fence, kind, queue, tenant_id, created_by, attempt, crash_count, payload::text AS payload_text, traceparent,
-       document_id, external_ref, extract(epoch FROM now() - created_at)::float8 AS age_seconds
+       document_id, external_ref, extract(epoch FROM now() - created_at)::float8 AS age_seconds, priority, run_at
 FROM claimed ORDER BY priority, run_at, id
 
 -- name: suspect_queues
@@ -146,7 +173,7 @@ WITH picked AS MATERIALIZED (
     SELECT id, 'queued', 'running', attempt, fence, $1::text FROM claimed
 )
 SELECT id, fence, kind, queue, tenant_id, created_by, attempt, crash_count, payload::text AS payload_text, traceparent,
-       document_id, external_ref, extract(epoch FROM now() - created_at)::float8 AS age_seconds
+       document_id, external_ref, extract(epoch FROM now() - created_at)::float8 AS age_seconds, priority, run_at
 FROM claimed ORDER BY priority, run_at, id
 
 -- name: renew_leases

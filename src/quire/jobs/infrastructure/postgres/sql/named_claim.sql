@@ -1,9 +1,10 @@
--- Claims of jobs that messages named. The same moves as claim_open_lanes in leases.sql, which stays the model.
+-- Claims of jobs that messages named. The same moves as claim_lanes in leases.sql, which stays the model.
 
 -- name: claim_named_jobs
 -- Purpose: take those of the jobs $2 that are due, in one of the open queues $3 and not outranked: nothing of a smaller
---   class is due in any of the queues $4 that the worker serves. What is not taken here is not lost: the caller makes
---   an ordinary claim next, which takes the most urgent job of all, gates and pauses respected.
+--   class is due in any of the queues $4 that the worker serves, and nothing older of the same class behind a gate,
+--   which no message names. What is not taken here is not lost: the caller makes an ordinary claim next, which takes
+--   the most urgent job of all, gates and pauses respected.
 -- $1 worker id, $2 job ids, $3 names of open queues, $4 names of all queues served, $5 limit, $6 lease seconds.
 -- Locks: the row of each job in its lane, SKIP LOCKED, so of two workers with the same message one gets the job.
 -- Planner: LATERAL with a LIMIT keeps each look-up on its index, however long the lanes are.
@@ -12,15 +13,17 @@ WITH named AS MATERIALIZED (
     WHERE id = ANY ($2::uuid[]) AND state = 'queued' AND run_at <= now() AND queue = ANY ($3::text[])
       AND NOT EXISTS (SELECT 1 FROM queues s WHERE s.name = jobs.queue AND s.paused_at IS NOT NULL)
 ), urgent AS MATERIALIZED (
-    SELECT min(p.priority) AS priority
+    SELECT p.priority, CASE WHEN q.queue = ANY ($3::text[]) THEN 'infinity' ELSE due.run_at END AS run_at
     FROM unnest($4::text[]) AS q(queue) CROSS JOIN generate_series(0, 3) AS p(priority)
     CROSS JOIN LATERAL (
-        SELECT 1 FROM job_lanes l
-        WHERE l.queue = q.queue AND l.priority = p.priority AND l.run_at <= now() AND NOT l.solo LIMIT 1
+        SELECT l.run_at FROM job_lanes l
+        WHERE l.queue = q.queue AND l.priority = p.priority AND l.run_at <= now() AND NOT l.solo
+        ORDER BY l.run_at, l.job_id LIMIT 1
     ) AS due
     WHERE NOT EXISTS (SELECT 1 FROM queues s WHERE s.name = q.queue AND s.paused_at IS NOT NULL)
+    ORDER BY 1, 2 LIMIT 1
 ), wanted AS MATERIALIZED (
-    SELECT named.* FROM named, urgent WHERE named.priority <= urgent.priority
+    SELECT named.* FROM named, urgent WHERE (named.priority, named.run_at) <= (urgent.priority, urgent.run_at)
     ORDER BY named.priority, named.run_at, named.id LIMIT $5
 ), picked AS MATERIALIZED (
     SELECT held.job_id, held.place FROM wanted CROSS JOIN LATERAL (
@@ -47,5 +50,5 @@ WITH named AS MATERIALIZED (
     SELECT id, 'queued', 'running', attempt, fence, $1::text FROM claimed
 )
 SELECT id, fence, kind, queue, tenant_id, created_by, attempt, crash_count, payload::text AS payload_text, traceparent,
-       document_id, external_ref, extract(epoch FROM now() - created_at)::float8 AS age_seconds
+       document_id, external_ref, extract(epoch FROM now() - created_at)::float8 AS age_seconds, priority, run_at
 FROM claimed ORDER BY priority, run_at, id

@@ -6,7 +6,7 @@
 --   it, so that a receiver that hangs takes its own share of the hands and no more.
 -- $1 courier, $2 limit, $3 share, $4 subscriptions held, $5 how many of each, $6 lease seconds.
 -- Locks: row locks on the claimed deliveries only, SKIP LOCKED.
--- Planner: as in claim_open_lanes, ANY(ARRAY(..)) keeps the update on the primary key.
+-- Planner: as in claim_lanes, ANY(ARRAY(..)) keeps the update on the primary key.
 WITH room AS MATERIALIZED (
     SELECT s.id, $3 - coalesce(h.deliveries, 0) AS free
     FROM webhook_subscriptions s LEFT JOIN unnest($4::uuid[], $5::int[]) AS h(id, deliveries) ON h.id = s.id
