@@ -21,7 +21,9 @@ from quire.entrypoints.webhooks import webhook_desk
 from quire.jobs import CompletionWatch
 from quire.jobs.application.decision_registry import DecisionRegistry
 from quire.jobs.application.gauge_refresher import GaugeRefresher
+from quire.jobs.infrastructure.postgres.schedule_book import PostgresScheduleBook
 from quire.jobs.presentation.routes import JobDesk, job_routers
+from quire.jobs.presentation.routes.schedules import ScheduleRouteParts, schedule_routes
 from quire.jobs.presentation.routes.webhooks import webhook_routes
 from quire.render import gauge_depth
 from quire.render.infrastructure.jinja.html_builder import JinjaHtmlBuilder
@@ -95,6 +97,7 @@ def assemble_api(settings: Settings, parts: ApiParts) -> FastAPI:
             template_routes(templates),
             convert_routes(conversion_desk(parts.engine, settings, parts.watch)),
             webhook_routes(webhook_desk(parts.engine, settings)),
+            schedule_routes(ScheduleRouteParts(PostgresScheduleBook(database), parts.engine.intake)),
             token_routes(TokenStore(database)),
             tenant_routes(TenantStore(database)),
         ],

@@ -17,6 +17,7 @@ from quire.entrypoints.brokers import republisher_running
 from quire.entrypoints.convert import convert_handlers, convertible_queues, files_swept
 from quire.entrypoints.engine import Engine, open_engine
 from quire.entrypoints.render import servable_queues, worker_handlers
+from quire.entrypoints.schedules import scheduler_running
 from quire.entrypoints.webhooks import courier_running
 from quire.jobs import Handler, Worker, WorkerOptions, WorkerParts
 from quire.jobs.application.inbox import Inbox
@@ -183,6 +184,7 @@ async def run_worker(
                 metrics_shipped(MetricStore(engine.database), "worker"),
                 courier_running(engine, settings, worker.stop),
                 republisher_running(engine, settings, worker.stop),
+                scheduler_running(engine, settings, worker.stop),
                 files_swept(engine, settings),
             ):
                 await worker.run()

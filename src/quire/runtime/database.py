@@ -204,6 +204,20 @@ class Database:
             await connection.execute("SELECT 1")
 
 
+class JoinedDatabase(Database):
+    """A caller's open transaction in the place of the pool: what is written here commits with it, or not at all."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def close(self, timeout_seconds: float = 5.0) -> None:
+        """The connection is the caller's to end."""
+
+    @contextlib.asynccontextmanager
+    async def acquire(self) -> AsyncIterator[Connection]:
+        yield self._connection
+
+
 def _is_usable(connection: Connection) -> bool:
     try:
         return not connection.is_closed() and not connection.is_in_transaction()

@@ -34,6 +34,7 @@ COMMANDS = {
     "jobs": "Submit, list, show, wait for, cancel and retry jobs.",
     "problems": "List dead letters and decide them.",
     "queues": "List, pause and resume queues.",
+    "schedules": "List, pause, resume and run schedules.",
     "workers": "List live workers.",
     "storage": "Look after stored objects.",
     "reseal": "Encrypt webhook secrets under the present key.",

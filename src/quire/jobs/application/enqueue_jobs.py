@@ -64,6 +64,20 @@ class Intake:
     policies: Policies
 
 
+@dataclass(slots=True)
+class Announcement:
+    """What a caller who enqueues in a transaction of its own has to send once that has committed."""
+
+    created: list[Submission] = field(default_factory=list)
+
+    def send(self, intake: Intake) -> None:
+        if self.created:
+            intake.broker.announce(WORK, self.created)
+        for item in self.created:
+            if is_watched(item.kind):
+                note_transition(Transition(item.kind, _first_state(item), job_id=item.id, attempt=0))
+
+
 async def enqueue_jobs(
     intake: Intake,
     requests: Sequence[JobRequest],
@@ -73,11 +87,13 @@ async def enqueue_jobs(
     public_only: bool = False,
     often_repeated: bool = False,
     on_trust: bool = False,
+    announcement: Announcement | None = None,
 ) -> list[Receipt]:
     """One receipt a request, in order. All are accepted or none: the first bad one raises. Work that is
     `often_repeated` is looked for among what is done before anything else, and found there even while nobody works.
     `on_trust` is for who fetches the bytes of what is done at once, and asks again without it if they are gone: then
-    the storage is not looked at here."""
+    the storage is not looked at here. `announcement` is for an intake whose store writes in the caller's transaction:
+    it gathers what was created, and the caller sends it after the commit."""
     if not 1 <= len(requests) <= BATCH_MAX:
         raise InvalidInputError(f"a batch holds 1 to {BATCH_MAX} jobs", code="BATCH_SIZE_INVALID")
     traceparent = current_traceparent()
@@ -89,18 +105,25 @@ async def enqueue_jobs(
             return done
     await _admit(intake, submissions, tenant_id, survey.served)
     receipts = await _store(intake, submissions)
-    if any(receipt.outcome == "created" for receipt in receipts.values()):
-        intake.broker.announce(WORK, [item for item in submissions if receipts[item.id].job_id == item.id])
-    _note_created(submissions, receipts)
+    _announce(intake, submissions, receipts, announcement)
     return [receipts[submission.id] for submission in submissions]
 
 
-def _note_created(submissions: Sequence[Submission], receipts: Mapping[UUID, Receipt]) -> None:
-    for item in submissions:
-        if is_watched(item.kind):
-            receipt = receipts[item.id]
-            if receipt.outcome == "created" and receipt.job_id == item.id:
-                note_transition(Transition(item.kind, receipt.state, job_id=item.id, attempt=0))
+def _announce(
+    intake: Intake,
+    submissions: Sequence[Submission],
+    receipts: Mapping[UUID, Receipt],
+    later: Announcement | None,
+) -> None:
+    announcement = Announcement() if later is None else later
+    announcement.created += [item for item in submissions if receipts[item.id].job_id == item.id]
+    if later is None:
+        announcement.send(intake)
+
+
+def _first_state(item: Submission) -> JobState:
+    """Whether one that waits for others waits still matters to nobody who is told."""
+    return JobState.WAITING if item.depends_on else JobState.QUEUED
 
 
 def _submission(
@@ -180,9 +203,7 @@ async def _store(intake: Intake, submissions: Sequence[Submission]) -> dict[UUID
         created = await _insert(intake, rest)
         for item in rest:
             if item.id in created:
-                # The exact state (queued or waiting) matters to no one who gets this answer.
-                state = JobState.WAITING if item.depends_on else JobState.QUEUED
-                receipts[item.id] = Receipt(item.id, "created", state)
+                receipts[item.id] = Receipt(item.id, "created", _first_state(item))
         rest = [item for item in rest if item.id not in created]
         if rest:
             existing = await _answer_existing(intake, rest)

@@ -89,3 +89,5 @@ SWEEP_OVERDUE = Gauge(
     ["chore"],
     registry=REGISTRY,
 )
+
+SCHEDULE_TICKS = Counter("quire_schedule_ticks_total", "Ticks by outcome", ["outcome"], registry=REGISTRY)

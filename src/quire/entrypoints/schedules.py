@@ -1,0 +1,39 @@
+"""Wires schedules: routes for the API, a scheduler for every worker."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import structlog
+
+from quire.entrypoints.engine import Engine
+from quire.entrypoints.shipped import shipped_dir
+from quire.jobs.application.schedules.scheduler import Scheduler
+from quire.jobs.infrastructure.postgres.schedule_book import PostgresScheduleBook
+from quire.jobs.infrastructure.yaml.schedules import load_schedules
+from quire.runtime.settings import Settings
+
+log = structlog.get_logger(__name__)
+
+
+@asynccontextmanager
+async def scheduler_running(
+    engine: Engine, settings: Settings, on_death: Callable[[], None]
+) -> AsyncIterator[None]:
+    book = PostgresScheduleBook(engine.database)
+    await book.register(load_schedules(settings.config_dir or shipped_dir("config")), await book.now())
+    task = asyncio.create_task(Scheduler(book, engine.intake).run(), name="scheduler")
+    task.add_done_callback(lambda ended: _ended(ended, on_death))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def _ended(task: asyncio.Task[None], on_death: Callable[[], None]) -> None:
+    if not task.cancelled() and task.exception() is not None:
+        log.error("loop_died", loop="scheduler", exc_info=task.exception())
+        on_death()

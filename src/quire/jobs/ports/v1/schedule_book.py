@@ -1,0 +1,66 @@
+"""Where schedules and what became of their ticks are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from typing import Protocol
+
+from quire.jobs.domain.schedules.schedule import Schedule, ScheduleState, Tick
+from quire.jobs.ports.v1.submission_store import SubmissionStore
+
+
+class DueSchedule(Protocol):
+    """One schedule that is due, locked: nobody else acts on it until the transaction ends."""
+
+    @property
+    def state(self) -> ScheduleState: ...
+
+    @property
+    def submissions(self) -> SubmissionStore:
+        """What it stores SHALL commit with the ticks, or not at all."""
+
+    async def is_last_job_unfinished(self) -> bool: ...
+
+    async def begin(self, tick_at: datetime) -> bool:
+        """SHALL be False, and change nothing, when somebody dealt with that tick before."""
+
+    async def note(self, tick: Tick) -> None:
+        """What became of a tick that was begun."""
+
+    async def move_on(self, handled_until: datetime, next_at: datetime | None) -> None: ...
+
+
+class ScheduleBook(Protocol):
+    async def now(self) -> datetime:
+        """The database's clock."""
+
+    async def register(self, schedules: Sequence[Schedule], now: datetime) -> None:
+        """SHALL make the configured schedules these: new ones start at `now`, known ones keep what was handled,
+        others are forgotten. May be repeated by every process."""
+
+    def take_due(self, now: datetime) -> AbstractAsyncContextManager[DueSchedule | None]:
+        """A transaction with one due schedule that no other process holds; None when there is none."""
+
+    def take(self, schedule: Schedule) -> AbstractAsyncContextManager[DueSchedule]:
+        """The same with this one, due or not; waits for whoever holds it.
+        SHALL raise ScheduleNotFoundError when it is gone."""
+
+    async def postpone(self, schedule: Schedule, until: datetime, error_code: str) -> None:
+        """Its tick could not be enqueued for now; it SHALL be due again at `until`."""
+
+    async def list(self, tenant_id: str | None) -> Sequence[ScheduleState]:
+        """By name; of every tenant when None."""
+
+    async def get(self, name: str, tenant_id: str | None) -> ScheduleState | None: ...
+
+    async def ticks(self, schedule: Schedule, limit: int) -> Sequence[Tick]:
+        """Newest first."""
+
+    async def pause(self, schedule: Schedule, actor: str) -> None: ...
+
+    async def resume(self, schedule: Schedule, now: datetime, next_at: datetime | None) -> None:
+        """What would have ticked while it was paused SHALL not be made up for."""
+
+    async def prune_ticks(self, days: float, limit: int) -> int: ...

@@ -1,0 +1,177 @@
+"""Schedules on the real engine: each tick is enqueued once, by policy, in one transaction with its job."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from tests.integration.engine_fixture import claim_one, complete, enqueue_one, opened_engine, run_sql
+
+from quire.entrypoints.engine import Engine
+from quire.jobs.application.schedules.scheduler import Scheduler
+from quire.jobs.domain.schedules.schedule import MissedPolicy, OverlapPolicy, Schedule, TickOutcome
+from quire.jobs.domain.schedules.timing import Cron, Timing
+from quire.jobs.infrastructure.postgres.schedule_book import PostgresScheduleBook
+from quire.jobs.infrastructure.yaml.located_file import PolicyFileError
+from quire.jobs.infrastructure.yaml.schedules import load_schedules
+
+START = datetime(2026, 3, 28, 12, tzinfo=UTC)
+
+
+class TestClock:
+    """Every scheduler of a test looks at it."""
+
+    __test__ = False
+
+    def __init__(self, now: datetime = START) -> None:
+        self.moment = now
+
+    async def now(self) -> datetime:
+        return self.moment
+
+    def go(self, **by: float) -> None:
+        self.moment += timedelta(**by)
+
+
+def hourly(name: str = "hourly", timing: Timing | None = None, **more: object) -> Schedule:
+    return Schedule(name, "acme", "jobs.noop", timing or Cron("0 * * * *"), **more)  # type: ignore[arg-type]
+
+
+async def registered(
+    engine: Engine, clock: TestClock, *schedules: Schedule
+) -> tuple[PostgresScheduleBook, Scheduler]:
+    book = PostgresScheduleBook(engine.database)
+    await book.register(schedules, clock.moment)
+    return book, Scheduler(book, engine.intake, now=clock.now)
+
+
+async def enqueued(engine: Engine) -> list[tuple[object, ...]]:
+    return await run_sql(engine, "SELECT tick_at, outcome, job_id FROM schedule_ticks ORDER BY tick_at")
+
+
+async def test_each_tick_enqueues_one_job_however_many_schedulers_look(dsn: str, data_dir: Path) -> None:
+    clock = TestClock()
+    async with opened_engine(dsn, data_dir) as engine:
+        book, _ = await registered(engine, clock, hourly(), hourly("minutely", Cron("* * * * *")))
+        schedulers = [Scheduler(book, engine.intake, now=clock.now) for _ in range(8)]
+        for _ in range(6):
+            clock.go(minutes=30)
+            await asyncio.gather(*(scheduler.act() for scheduler in schedulers))
+        ticks = await run_sql(engine, "SELECT schedule, count(*) FROM schedule_ticks GROUP BY 1 ORDER BY 1")
+        # `once`: of the thirty minutes between two looks the newest.
+        assert ticks == [("hourly", 3), ("minutely", 6)]
+        jobs = await run_sql(
+            engine, "SELECT count(*), count(DISTINCT external_ref) FROM jobs WHERE state = 'queued'"
+        )
+        assert jobs == [(9, 9)]
+        orphans = (
+            "SELECT count(*) FROM schedule_ticks t LEFT JOIN jobs j ON j.id = t.job_id WHERE j.id IS NULL"
+        )
+        assert await run_sql(engine, orphans) == [(0,)]
+
+
+async def test_all_missed_ticks_are_made_up_for_through_a_clock_change(dsn: str, data_dir: Path) -> None:
+    clock = TestClock()
+    async with opened_engine(dsn, data_dir) as engine:
+        nightly = hourly("nightly", Cron("30 2 * * *", "Europe/Berlin"), missed=MissedPolicy.ALL)
+        _, scheduler = await registered(engine, clock, nightly)
+        clock.go(days=3)
+        await scheduler.act()
+        assert [row[0] for row in await enqueued(engine)] == [
+            datetime(2026, 3, 29, 1, 0, tzinfo=UTC),
+            datetime(2026, 3, 30, 0, 30, tzinfo=UTC),
+            datetime(2026, 3, 31, 0, 30, tzinfo=UTC),
+        ]
+
+
+async def test_a_clock_that_jumps_ahead_and_back_repeats_no_tick(dsn: str, data_dir: Path) -> None:
+    clock = TestClock()
+    async with opened_engine(dsn, data_dir) as engine:
+        _, scheduler = await registered(engine, clock, hourly(missed=MissedPolicy.ALL))
+        for step in (2.5, 5.0, -6.0, 3.0, 4.0):
+            clock.go(hours=step)
+            await scheduler.act()
+        assert [row[0] for row in await enqueued(engine)] == [START + timedelta(hours=n) for n in range(1, 9)]
+
+
+async def test_a_tick_waits_for_nobody_or_is_left_out_while_the_last_job_runs(
+    dsn: str, data_dir: Path
+) -> None:
+    clock = TestClock()
+    async with opened_engine(dsn, data_dir) as engine:
+        _, scheduler = await registered(engine, clock, hourly(overlap=OverlapPolicy.SKIP))
+        for _ in range(2):
+            clock.go(hours=1)
+            await scheduler.act()
+        worker = uuid4()
+        await complete(engine, worker, await claim_one(engine, worker))
+        clock.go(hours=1)
+        await scheduler.act()
+        assert [row[1] for row in await enqueued(engine)] == ["enqueued", "overlapped", "enqueued"]
+
+
+async def test_a_tick_that_is_refused_for_now_is_enqueued_later(dsn: str, data_dir: Path) -> None:
+    clock = TestClock()
+    async with opened_engine(dsn, data_dir) as engine:
+        book, scheduler = await registered(engine, clock, hourly(queue="quota"))
+        full = [await enqueue_one(engine, queue="quota") for _ in range(10)]
+        clock.go(hours=1)
+        await scheduler.act()
+        assert await enqueued(engine) == []
+        assert (await book.list("acme"))[0].last_error_code == "TENANT_QUOTA_EXCEEDED"
+        worker = uuid4()
+        await complete(engine, worker, await claim_one(engine, worker, "quota"))
+        clock.go(minutes=1)
+        await scheduler.act()
+        assert [(row[0], row[1]) for row in await enqueued(engine)] == [
+            (START + timedelta(hours=1), "enqueued")
+        ]
+        assert len(full) == 10
+
+
+async def test_a_tick_that_is_refused_for_good_is_noted_and_stops_no_other(dsn: str, data_dir: Path) -> None:
+    clock = TestClock()
+    async with opened_engine(dsn, data_dir) as engine:
+        unknown = Schedule("another", "acme", "no.kind", Cron("0 * * * *"))
+        book, scheduler = await registered(engine, clock, unknown, hourly())
+        clock.go(hours=1)
+        await scheduler.act()
+        refused, fine = await book.list("acme")
+        assert (refused.last_outcome, refused.last_error_code) == (TickOutcome.REFUSED, "UNKNOWN_KIND")
+        assert (fine.last_outcome, fine.last_job_state) == (TickOutcome.ENQUEUED, "queued")
+
+
+async def test_a_changed_schedule_starts_over_and_a_removed_one_is_gone(dsn: str, data_dir: Path) -> None:
+    clock = TestClock()
+    async with opened_engine(dsn, data_dir) as engine:
+        book, scheduler = await registered(engine, clock, hourly(), hourly("other"))
+        clock.go(hours=3)
+        await book.register([hourly(timing=Cron("*/10 * * * *"), missed=MissedPolicy.ALL)], clock.moment)
+        await scheduler.act()
+        assert await enqueued(engine) == []
+        assert [state.schedule.name for state in await book.list(None)] == ["hourly"]
+        clock.go(minutes=20)
+        await book.register([hourly(timing=Cron("*/10 * * * *"), missed=MissedPolicy.ALL)], clock.moment)
+        await scheduler.act()
+        assert len(await enqueued(engine)) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "version: 1\nschedules:\n  a: {kind: jobs.noop, cron: '61 * * * *'}",
+            r"schedules.yaml:3.*Bad minute",
+        ),
+        ("version: 1\nschedules:\n  a: {kind: jobs.noop}", "give one of cron and every_seconds"),
+        ("version: 1\nschedules:\n  a: {kind: jobs.noop, cron: '* * * * *', zone: Nowhere}", "no time zone"),
+        ("version: 1\nschedules:\n  a: {kind: jobs.noop, every_secs: 5}", "every_secs"),
+    ],
+)
+def test_a_mistake_in_the_file_is_refused_with_its_line(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "schedules.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(PolicyFileError, match=message):
+        load_schedules(tmp_path)
