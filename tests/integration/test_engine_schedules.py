@@ -159,6 +159,18 @@ async def test_a_changed_schedule_starts_over_and_a_removed_one_is_gone(dsn: str
         assert len(await enqueued(engine)) == 2
 
 
+async def test_old_ticks_are_forgotten_and_the_newest_of_each_schedule_stays(dsn: str, data_dir: Path) -> None:
+    clock = TestClock()
+    async with opened_engine(dsn, data_dir) as engine:
+        _, scheduler = await registered(engine, clock, hourly())
+        for _ in range(3):
+            clock.go(hours=1)
+            await scheduler.act()
+        await run_sql(engine, "UPDATE schedule_ticks SET noted_at = now() - interval '31 days'")
+        await engine.expiry.tidy()
+        assert [row[0] for row in await enqueued(engine)] == [clock.moment]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

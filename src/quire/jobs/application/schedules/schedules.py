@@ -12,17 +12,18 @@ from quire.jobs.domain.schedules.schedule import ScheduleNotFoundError, Schedule
 from quire.jobs.domain.schedules.timing import next_tick
 from quire.jobs.ports.v1.schedule_book import ScheduleBook
 from quire.kernel import there_is
-from quire.runtime.auth import PLATFORM_SCOPE, Principal, require_role
+from quire.runtime.auth import PLATFORM_SCOPE, Principal, requires
 
 HISTORY = 20
 
 
+@requires("operator")
 async def list_schedules(book: ScheduleBook, caller: Principal) -> Sequence[ScheduleState]:
     """Those of the caller's tenant; of every tenant with the scope `platform`."""
-    require_role(caller, "operator")
     return await book.list(_tenant(caller))
 
 
+@requires("operator")
 async def show_schedule(
     book: ScheduleBook, caller: Principal, name: str
 ) -> tuple[ScheduleState, Sequence[Tick]]:
@@ -30,11 +31,13 @@ async def show_schedule(
     return state, await book.ticks(state.schedule, HISTORY)
 
 
+@requires("operator")
 async def next_ticks(book: ScheduleBook, caller: Principal, name: str, count: int) -> list[datetime]:
     state = await _find(book, caller, name)
     return list(islice(state.schedule.timing.after(max(state.handled_until, await book.now())), count))
 
 
+@requires("operator")
 async def pause_schedule(book: ScheduleBook, caller: Principal, name: str) -> ScheduleState:
     """It ticks no more until it is resumed. Jobs that it enqueued go on."""
     state = await _find(book, caller, name)
@@ -42,6 +45,7 @@ async def pause_schedule(book: ScheduleBook, caller: Principal, name: str) -> Sc
     return await _find(book, caller, name)
 
 
+@requires("operator")
 async def resume_schedule(book: ScheduleBook, caller: Principal, name: str) -> ScheduleState:
     """It ticks again from now on; what it missed while paused is not made up for."""
     state = await _find(book, caller, name)
@@ -50,6 +54,7 @@ async def resume_schedule(book: ScheduleBook, caller: Principal, name: str) -> S
     return await _find(book, caller, name)
 
 
+@requires("operator")
 async def run_schedule_now(book: ScheduleBook, intake: Intake, caller: Principal, name: str) -> Tick:
     """One more job at once, paused or not; the regular ticks stay as they are."""
     state = await _find(book, caller, name)
@@ -64,7 +69,6 @@ async def run_schedule_now(book: ScheduleBook, intake: Intake, caller: Principal
 
 
 async def _find(book: ScheduleBook, caller: Principal, name: str) -> ScheduleState:
-    require_role(caller, "operator")
     state = await book.get(name, caller.tenant_id)
     if state is None and _tenant(caller) is None:
         state = await book.get(name, None)

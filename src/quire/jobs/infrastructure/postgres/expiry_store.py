@@ -54,6 +54,7 @@ class PostgresExpiryStore:
     async def tidy(self) -> None:
         async with self._database.acquire() as connection:
             await connection.execute(SQL["prune_outcomes"])
+            await connection.execute(SQL["prune_ticks"])
             await connection.execute(SQL["mend_lines"])
             await connection.execute(WORKERS["forget_workers"])
 

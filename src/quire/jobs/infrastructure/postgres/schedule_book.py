@@ -86,7 +86,7 @@ class PostgresScheduleBook:
             yield PostgresDueSchedule(connection, _state(row))
 
     async def postpone(self, schedule: Schedule, until: datetime, error_code: str) -> None:
-        await self._execute("postpone", schedule, until, error_code)
+        await self._execute(SQL["postpone"], schedule, until, error_code)
 
     async def list(self, tenant_id: str | None) -> Sequence[ScheduleState]:
         return await self._fetch(tenant_id, None)
@@ -101,14 +101,10 @@ class PostgresScheduleBook:
         return [Tick(r["tick_at"], TickOutcome(r["outcome"]), r["job_id"], r["error_code"]) for r in rows]
 
     async def pause(self, schedule: Schedule, actor: str) -> None:
-        await self._execute("pause", schedule, actor)
+        await self._execute(SQL["pause"], schedule, actor)
 
     async def resume(self, schedule: Schedule, now: datetime, next_at: datetime | None) -> None:
-        await self._execute("resume", schedule, now, next_at)
-
-    async def prune_ticks(self, days: float, limit: int) -> int:
-        async with self._database.acquire() as connection:
-            return int((await connection.execute(SQL["prune_ticks"], days, limit)).split()[-1])
+        await self._execute(SQL["resume"], schedule, now, next_at)
 
     async def _fetch(self, tenant_id: str | None, name: str | None) -> Sequence[ScheduleState]:
         async with self._database.acquire() as connection:
@@ -116,7 +112,7 @@ class PostgresScheduleBook:
 
     async def _execute(self, statement: str, schedule: Schedule, *arguments: object) -> None:
         async with self._database.acquire() as connection:
-            await connection.execute(SQL[statement], schedule.tenant_id, schedule.name, *arguments)
+            await connection.execute(statement, schedule.tenant_id, schedule.name, *arguments)
 
 
 def _definition(schedule: Schedule) -> dict[str, Any]:

@@ -62,5 +62,3 @@ class ScheduleBook(Protocol):
 
     async def resume(self, schedule: Schedule, now: datetime, next_at: datetime | None) -> None:
         """What would have ticked while it was paused SHALL not be made up for."""
-
-    async def prune_ticks(self, days: float, limit: int) -> int: ...

@@ -92,13 +92,3 @@ WHERE tenant_id = $1 AND name = $2 AND paused_at IS NULL
 UPDATE schedules SET paused_at = NULL, paused_by = NULL, handled_until = greatest(handled_until, $3), next_at = $4,
                      updated_at = now()
 WHERE tenant_id = $1 AND name = $2 AND paused_at IS NOT NULL
-
--- name: prune_ticks
--- Purpose: forget old ticks; the newest of each schedule stays, for overlap and for people. $1 days, $2 limit.
--- Locks: the deleted rows.
-DELETE FROM schedule_ticks WHERE ctid = ANY (ARRAY(
-    SELECT t.ctid FROM schedule_ticks t
-    WHERE t.noted_at < now() - make_interval(secs => $1 * 86400)
-      AND t.tick_at < (SELECT max(n.tick_at) FROM schedule_ticks n
-                       WHERE n.tenant_id = t.tenant_id AND n.schedule = t.schedule)
-    LIMIT $2))
