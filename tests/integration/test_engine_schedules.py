@@ -159,7 +159,9 @@ async def test_a_changed_schedule_starts_over_and_a_removed_one_is_gone(dsn: str
         assert len(await enqueued(engine)) == 2
 
 
-async def test_old_ticks_are_forgotten_and_the_newest_of_each_schedule_stays(dsn: str, data_dir: Path) -> None:
+async def test_old_ticks_are_forgotten_and_the_newest_of_each_schedule_stays(
+    dsn: str, data_dir: Path
+) -> None:
     clock = TestClock()
     async with opened_engine(dsn, data_dir) as engine:
         _, scheduler = await registered(engine, clock, hourly())
