@@ -48,7 +48,7 @@ UNDERSTOOD = {
     "tmpfs",
     "volumes",
 }
-# The engine's: how it is built, restarted, watched, published.
+# The engine's: how it is built, started again, watched, published.
 COMPOSED = {"build", "image", "restart", "ports", "depends_on", "stop_grace_period", "healthcheck", "deploy"}
 
 
@@ -171,9 +171,12 @@ class Podman:
             self.once("migrate", *self._services["migrate"]["command"])
             for name in LASTING:
                 self._start(name)
-            for name in LASTING:
-                wait_until(partial(self._is_healthy, name), f"{name} is healthy")
-            yield
+            try:
+                for name in LASTING:
+                    wait_until(partial(self._is_healthy, name), f"{name} is healthy")
+                yield
+            except CheckFailedError as error:
+                raise CheckFailedError(f"{error}\n{self._logs()}") from None
 
     def once(self, service: str, *command: str) -> str:
         return run(*self._run(service, "--rm"), self._image, *command)
@@ -181,13 +184,14 @@ class Podman:
     def inside(self, service: str, *command: str) -> str:
         return run("podman", "exec", f"{PROJECT}-{service}", *command)
 
-    def log(self, service: str) -> str:
-        said = attempt("podman", "logs", "--tail=20", f"{PROJECT}-{service}")
-        return said.stdout + said.stderr
+    def _logs(self) -> str:
+        said = {name: attempt("podman", "logs", "--tail=20", f"{PROJECT}-{name}") for name in LASTING}
+        return "\n".join(f"{name} said last:\n{one.stdout}{one.stderr}" for name, one in said.items())
 
     def _start(self, service: str) -> None:
-        options = (f"--name={PROJECT}-{service}", "--detach")
-        run(*self._run(service, *options), self._image, *self._services[service]["command"])
+        composed = self._services[service]
+        options = (f"--name={PROJECT}-{service}", "--detach", f"--restart={composed['restart']}")
+        run(*self._run(service, *options), self._image, *composed["command"])
 
     def _run(self, service: str, *options: str) -> list[str]:
         names = (f"--add-host={name}:127.0.0.1" for name in self._services)
@@ -201,12 +205,7 @@ class Podman:
         kind, *command = self._services[service]["healthcheck"]["test"]
         if kind != "CMD":
             raise CheckFailedError(f"{service}: a health check by {kind}")
-        if attempt("podman", "exec", f"{PROJECT}-{service}", *command).returncode == 0:
-            return True
-        state = run("podman", "inspect", "--format={{.State.Status}}", f"{PROJECT}-{service}").strip()
-        if state != "running":
-            raise CheckFailedError(f"{service} is {state}:\n{self.log(service)}")
-        return False
+        return attempt("podman", "exec", f"{PROJECT}-{service}", *command).returncode == 0
 
     def _remove(self) -> None:
         """Also what a killed run left."""
@@ -276,9 +275,6 @@ class DockerCompose:
 
     def inside(self, service: str, *command: str) -> str:
         return self._compose("exec", "-T", service, *command)
-
-    def log(self, service: str) -> str:
-        return self._compose("logs", "--tail=20", service)
 
     def _compose(self, *command: str) -> str:
         start = ("docker", "compose", f"--project-name={PROJECT}", f"--file={COMPOSE}")

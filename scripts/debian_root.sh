@@ -6,6 +6,7 @@ CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/quire
 DEBIAN=bookworm
 WORK=
 CHILD=
+PROGRAM=
 
 # Makes WORK, a directory that goes when the script ends, however it does.
 make_work() {
@@ -24,6 +25,10 @@ clean() {
         kill -KILL $(cat "/proc/$CHILD/task/$CHILD/children") 2>/dev/null || kill -KILL "$CHILD" 2>/dev/null || true
         wait "$CHILD" 2>/dev/null || true
     fi
+    if [ -n "$PROGRAM" ]; then
+        kill "$PROGRAM" 2>/dev/null || true
+        wait "$PROGRAM" 2>/dev/null || true
+    fi
     [ -z "$WORK" ] || rm -rf --one-file-system "$WORK"
 }
 
@@ -35,6 +40,16 @@ alone() {
     CHILD=$!
     wait "$CHILD" || code=$?
     CHILD=
+    return "$code"
+}
+
+# Runs a program that takes away what it started when it is told to end, and waits for that.
+attended() {
+    local code=0
+    env --default-signal "$@" &
+    PROGRAM=$!
+    wait "$PROGRAM" || code=$?
+    PROGRAM=
     return "$code"
 }
 

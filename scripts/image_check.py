@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 import httpx
 from composed_services import (
@@ -27,6 +28,7 @@ from composed_services import (
     wait_until,
 )
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Run inside a container: what the kernel says of the first process, and whether its file system can be written.
 WALLS = """
 import os
@@ -76,6 +78,11 @@ def documents(url: str, token: str, directory: Path) -> dict[str, bytes]:
     directory.mkdir()
     pdf, xml = directory / "invoice.pdf", directory / "invoice.xml"
     access = {"QUIRE_URL": url, "QUIRE_TOKEN": token}
+    # An API may be ready before a worker has said that it is there.
+    wait_until(
+        lambda: bool(json.loads(run(BIN / "quire", "workers", "--json", environment=access))),
+        "a worker is there",
+    )
     run(BIN / "quire", "render", "invoice", "--sample", "-o", pdf, environment=access)
     run(BIN / "quire", "verify", pdf, environment=access)
     run(BIN / "quire", "convert", pdf, "--mapping", "alto", "-o", xml, environment=access)
@@ -130,23 +137,25 @@ def check(engine: Podman | DockerCompose, directory: Path) -> None:
         token = engine.once(
             "api", "token", "create", "ops", "--role", "admin", "--scope", "platform"
         ).split()[-1]
-        try:
-            from_image = documents(engine.url, token, directory / "image")
-        except CheckFailedError:
-            for name in LASTING:
-                say(f"{name} said last:\n{engine.log(name)}")
-            raise
+        from_image = documents(engine.url, token, directory / "image")
         check_plain_result(engine, from_image["converted XML"])
     with quire_up(directory) as (url, own_token):
         from_host = documents(url, own_token, directory / "host")
     compare(from_image, from_host)
 
 
+def leave(number: int, _frame: FrameType | None) -> None:
+    """The first signal takes everything away; another one must not stop that half way."""
+    for other in SIGNALS:
+        signal.signal(other, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
 def main(kind: str, image: str) -> None:
     given = made_up_environment(COMPOSE.read_text())
     engine = DockerCompose(given) if kind == "docker" else Podman(image, given)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: sys.exit(1))
+    for number in SIGNALS:
+        signal.signal(number, leave)
     with tempfile.TemporaryDirectory(prefix="quire-image-check-") as name:
         # Browsers and Postgres run as others, and pass through it.
         Path(name).chmod(0o711)
