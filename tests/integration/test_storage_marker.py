@@ -7,9 +7,18 @@ from pathlib import Path
 from uuid import UUID, uuid4
 
 import pytest
-from tests.integration.engine_fixture import ended, engine_at_work, enqueue, job_of, opened_engine, run_sql
+from tests.integration.engine_fixture import (
+    ended,
+    engine_at_work,
+    engine_settings,
+    enqueue,
+    job_of,
+    opened_engine,
+    run_sql,
+)
 
-from quire.entrypoints.engine import Engine
+from quire.entrypoints.convert import convert_handlers
+from quire.entrypoints.engine import Engine, open_engine
 from quire.jobs import JobRequest
 from quire.jobs.application.sweeper import Sweeper
 from quire.runtime.storage import StorageUnmarkedError
@@ -88,3 +97,15 @@ async def test_a_storage_of_an_earlier_release_gets_its_marker_at_the_start(dsn:
 async def test_an_installation_without_artifacts_makes_its_storage(dsn: str, tmp_path: Path) -> None:
     async with opened_engine(dsn, tmp_path):
         assert (tmp_path / "storage" / ".quire-storage").is_file()
+
+
+async def test_a_worker_that_converts_may_be_the_first_process_of_an_installation(
+    dsn: str, tmp_path: Path
+) -> None:
+    settings = engine_settings(dsn, tmp_path, GATEWAY_URL="http://127.0.0.1:9")
+    async with (
+        convert_handlers(settings) as handlers,
+        open_engine(settings, application="test", handlers=handlers) as engine,
+    ):
+        await engine.storage.put_bytes("convert/inputs/a.pdf", b"%PDF-")
+    assert (tmp_path / "storage" / ".quire-storage").exists()

@@ -17,7 +17,7 @@ class StoredInputStore:
         self._storage = storage
 
     async def ensure_ready(self) -> None:
-        await self._storage.ensure_ready()
+        """The engine adopts the storage or refuses it; a worker may open this before it does."""
 
     async def put(self, job_id: UUID, chunks: AsyncIterator[bytes]) -> None:
         await self._storage.put_stream(_key(job_id), chunks, content_type="application/pdf")
