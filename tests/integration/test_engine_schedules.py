@@ -17,6 +17,7 @@ from quire.jobs.domain.schedules.timing import Cron, Timing
 from quire.jobs.infrastructure.postgres.schedule_book import PostgresScheduleBook
 from quire.jobs.infrastructure.yaml.located_file import PolicyFileError
 from quire.jobs.infrastructure.yaml.schedules import load_schedules
+from quire.runtime.telemetry import REGISTRY
 
 START = datetime(2026, 3, 28, 12, tzinfo=UTC)
 
@@ -46,6 +47,10 @@ async def registered(
     book = PostgresScheduleBook(engine.database)
     await book.register(schedules, clock.moment)
     return book, Scheduler(book, engine.intake, now=clock.now)
+
+
+def ticks_counted() -> float:
+    return REGISTRY.get_sample_value("quire_schedule_ticks_total", {"outcome": "enqueued"}) or 0.0
 
 
 async def enqueued(engine: Engine) -> list[tuple[object, ...]]:
@@ -132,6 +137,77 @@ async def test_a_tick_that_is_refused_for_now_is_enqueued_later(dsn: str, data_d
         assert len(full) == 10
 
 
+async def test_more_missed_ticks_than_the_quota_takes_are_made_up_for_by_and_by(
+    dsn: str, data_dir: Path
+) -> None:
+    clock = TestClock()
+    async with opened_engine(dsn, data_dir) as engine:
+        book, scheduler = await registered(engine, clock, hourly(queue="quota", missed=MissedPolicy.ALL))
+        clock.go(hours=12)
+        counted = ticks_counted()
+        await scheduler.act()
+        assert [row[0] for row in await enqueued(engine)] == [
+            START + timedelta(hours=n) for n in range(1, 11)
+        ]
+        assert ticks_counted() - counted == 10
+        assert (await book.list("acme"))[0].last_error_code == "TENANT_QUOTA_EXCEEDED"
+        worker = uuid4()
+        for _ in range(2):
+            await complete(engine, worker, await claim_one(engine, worker, "quota"))
+        clock.go(minutes=1)
+        await scheduler.act()
+        assert [row[0] for row in await enqueued(engine)] == [
+            START + timedelta(hours=n) for n in range(1, 13)
+        ]
+        (state,) = await book.list("acme")
+        assert (state.last_error_code, state.next_at) == (None, START + timedelta(hours=13))
+
+
+async def test_a_schedule_of_a_disabled_tenant_enqueues_nothing(dsn: str, data_dir: Path) -> None:
+    clock = TestClock()
+    async with opened_engine(dsn, data_dir) as engine:
+        book, scheduler = await registered(engine, clock, hourly(missed=MissedPolicy.ALL))
+        await run_sql(engine, "INSERT INTO tenants (id, name, disabled_at) VALUES ('acme', 'Acme', now())")
+        clock.go(hours=1)
+        await scheduler.act()
+        (state,) = await book.list("acme")
+        assert (state.last_outcome, state.last_error_code) == (TickOutcome.REFUSED, "TENANT_DISABLED")
+        await run_sql(engine, "UPDATE tenants SET disabled_at = NULL WHERE id = 'acme'")
+        clock.go(hours=1)
+        await scheduler.act()
+        assert [row[1] for row in await enqueued(engine)] == ["refused", "enqueued"]
+
+
+async def test_a_payload_that_its_kind_cannot_read_is_refused_instead_of_failing_each_time(
+    dsn: str, data_dir: Path
+) -> None:
+    clock = TestClock()
+    async with opened_engine(dsn, data_dir) as engine:
+        short = Schedule("short", "acme", "convert.xml", Cron("0 * * * *"), payload={"template": "report"})
+        book, scheduler = await registered(engine, clock, short)
+        clock.go(hours=1)
+        await scheduler.act()
+        (state,) = await book.list("acme")
+        assert (state.last_outcome, state.last_error_code) == (TickOutcome.REFUSED, "PAYLOAD_UNDECODABLE")
+        assert await run_sql(engine, "SELECT count(*) FROM jobs") == [(0,)]
+
+
+async def test_a_schedule_that_this_release_cannot_read_stops_no_other(dsn: str, data_dir: Path) -> None:
+    clock = TestClock()
+    async with opened_engine(dsn, data_dir) as engine:
+        early = hourly("early", Cron("1 * * * *"))
+        book, scheduler = await registered(engine, clock, early, hourly())
+        newer = (
+            "UPDATE schedules SET definition = definition || '{\"missed\": \"newer\"}' WHERE name = 'early'"
+        )
+        await run_sql(engine, newer)
+        clock.go(hours=1)
+        for _ in range(2):
+            await scheduler.act()
+        assert await run_sql(engine, "SELECT schedule FROM schedule_ticks") == [("hourly",)]
+        assert [state.schedule.name for state in await book.list(None)] == ["hourly"]
+
+
 async def test_a_tick_that_is_refused_for_good_is_noted_and_stops_no_other(dsn: str, data_dir: Path) -> None:
     clock = TestClock()
     async with opened_engine(dsn, data_dir) as engine:
@@ -183,6 +259,15 @@ async def test_old_ticks_are_forgotten_and_the_newest_of_each_schedule_stays(
         ("version: 1\nschedules:\n  a: {kind: jobs.noop}", "give one of cron and every_seconds"),
         ("version: 1\nschedules:\n  a: {kind: jobs.noop, cron: '* * * * *', zone: Nowhere}", "no time zone"),
         ("version: 1\nschedules:\n  a: {kind: jobs.noop, every_secs: 5}", "every_secs"),
+        (
+            "version: 1\nschedules:\n  a: {kind: jobs.noop, cron: '* * * * *', payload: {day: 2026-01-31}}",
+            r"schedules.yaml:3.*payload.*date",
+        ),
+        (
+            'version: 1\nschedules:\n  a: {kind: jobs.noop, every_seconds: 5, payload: {a: "\\0"}}',
+            r"schedules.yaml:3.*payload.*NUL",
+        ),
+        ("version: 1\nschedules:\n  a: {kind: jobs.noop, every_seconds: 5, tenant: A B}", "tenant"),
     ],
 )
 def test_a_mistake_in_the_file_is_refused_with_its_line(tmp_path: Path, text: str, message: str) -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
@@ -35,11 +36,13 @@ ROUND_MAX = 100
 log = structlog.get_logger(__name__)
 
 
-class _RefusedForNow(Exception):  # noqa: N818  # no error: it carries the refusal out of the transaction
-    def __init__(self, schedule: Schedule, error: QuireError) -> None:
-        super().__init__(error.code)
-        self.schedule = schedule
-        self.error = error
+@dataclass(frozen=True, slots=True)
+class _Dealt:
+    """What a round made of one schedule. `refused`: why the rest of its ticks stays due."""
+
+    schedule: Schedule
+    ticks: Sequence[Tick]
+    refused: QuireError | None = None
 
 
 class Scheduler:
@@ -74,30 +77,35 @@ class Scheduler:
 
     async def _act_on_one(self, now: datetime) -> bool:
         announcement = Announcement()
-        try:
-            async with self._book.take_due(now) as due:
-                if due is None:
-                    return False
-                await self._tick(due, now, announcement)
-        except _RefusedForNow as refused:
-            await self._postpone(refused, now)
-            return True
+        async with self._book.take_due(now) as due:
+            if due is None:
+                return False
+            dealt = await self._deal(due, now, announcement)
         announcement.send(self._intake)
+        _tell(dealt)
         return True
 
-    async def _tick(self, due: DueSchedule, now: datetime, announcement: Announcement) -> None:
-        schedule = due.state.schedule
-        for at in due_ticks(schedule, due.state.handled_until, now):
-            if await due.begin(at):
-                tick = await self._enqueue(due, at, announcement)
-                await due.note(tick)
-                metrics.SCHEDULE_TICKS.labels(tick.outcome).inc()
-                log.info(
-                    "schedule_ticked", schedule=schedule.name, tick_at=at.isoformat(), outcome=tick.outcome
-                )
-        await due.move_on(max(now, due.state.handled_until), next_tick(schedule.timing, now))
+    async def _deal(self, due: DueSchedule, now: datetime, announcement: Announcement) -> _Dealt:
+        """Ticks that are refused for now stay due, and those before them count: a quota that takes ten jobs must not
+        hold a schedule up for ever because it missed eleven."""
+        schedule, handled_until = due.state.schedule, due.state.handled_until
+        ticks: list[Tick] = []
+        for at in due_ticks(schedule, handled_until, now):
+            try:
+                async with due.step():
+                    if await due.begin(at):
+                        tick = await self._enqueue(due, at, announcement)
+                        await due.note(tick)
+                        ticks.append(tick)
+            except QuireError as error:
+                await due.move_on(handled_until, now + timedelta(seconds=POSTPONE_SECONDS), error.code)
+                return _Dealt(schedule, ticks, error)
+            handled_until = at
+        await due.move_on(max(now, handled_until), next_tick(schedule.timing, now))
+        return _Dealt(schedule, ticks)
 
     async def _enqueue(self, due: DueSchedule, at: datetime, announcement: Announcement) -> Tick:
+        """Raises only what is worth another try."""
         schedule = due.state.schedule
         if schedule.overlap is OverlapPolicy.SKIP and await due.is_last_job_unfinished():
             return Tick(at, TickOutcome.OVERLAPPED)
@@ -105,11 +113,20 @@ class Scheduler:
             return await enqueue_tick(self._intake, due, at, announcement)
         except QuireError as error:
             if error.retryable:
-                raise _RefusedForNow(schedule, error) from error
+                raise
             log.error("schedule_refused", schedule=schedule.name, error_code=error.code, detail=error.detail)
             return Tick(at, TickOutcome.REFUSED, error_code=error.code)
 
-    async def _postpone(self, refused: _RefusedForNow, now: datetime) -> None:
-        schedule, error = refused.schedule, refused.error
-        log.warning("schedule_postponed", schedule=schedule.name, error_code=error.code)
-        await self._book.postpone(schedule, now + timedelta(seconds=POSTPONE_SECONDS), error.code)
+
+def _tell(dealt: _Dealt) -> None:
+    """After the commit: what was rolled back is neither counted nor logged."""
+    for tick in dealt.ticks:
+        metrics.SCHEDULE_TICKS.labels(tick.outcome).inc()
+        log.info(
+            "schedule_ticked",
+            schedule=dealt.schedule.name,
+            tick_at=tick.at.isoformat(),
+            outcome=tick.outcome,
+        )
+    if dealt.refused is not None:
+        log.warning("schedule_postponed", schedule=dealt.schedule.name, error_code=dealt.refused.code)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import asyncpg
+import structlog
 
 from quire.jobs.domain.schedules.schedule import (
     MissedPolicy,
@@ -21,18 +22,27 @@ from quire.jobs.domain.schedules.schedule import (
 from quire.jobs.domain.schedules.timing import Cron, Interval, next_tick
 from quire.jobs.infrastructure.postgres.sql import load
 from quire.jobs.infrastructure.postgres.submission_store import PostgresSubmissionStore
-from quire.kernel import canonical_json
+from quire.kernel import QuireError, canonical_json
 from quire.runtime.database import Connection, Database, JoinedDatabase
 
 SQL = load("schedules.sql")
+UNREADABLE_WAIT = timedelta(minutes=1)
+
+log = structlog.get_logger(__name__)
 
 
 class PostgresDueSchedule:
-    def __init__(self, connection: Connection, state: ScheduleState) -> None:
+    def __init__(self, connection: Connection, state: ScheduleState, *, is_tenant_disabled: bool) -> None:
         self._connection = connection
         self._place = (state.schedule.tenant_id, state.schedule.name)
         self.state = state
+        self.is_tenant_disabled = is_tenant_disabled
         self.submissions = PostgresSubmissionStore(JoinedDatabase(connection))
+
+    @asynccontextmanager
+    async def step(self) -> AsyncIterator[None]:
+        async with self._connection.transaction():
+            yield
 
     async def is_last_job_unfinished(self) -> bool:
         return bool(await self._connection.fetchval(SQL["last_job_unfinished"], *self._place))
@@ -45,8 +55,10 @@ class PostgresDueSchedule:
             SQL["note_tick"], *self._place, tick.at, tick.outcome, tick.job_id, tick.error_code
         )
 
-    async def move_on(self, handled_until: datetime, next_at: datetime | None) -> None:
-        await self._connection.execute(SQL["move_on"], *self._place, handled_until, next_at)
+    async def move_on(
+        self, handled_until: datetime, next_at: datetime | None, error_code: str | None = None
+    ) -> None:
+        await self._connection.execute(SQL["move_on"], *self._place, handled_until, next_at, error_code)
 
 
 class PostgresScheduleBook:
@@ -74,8 +86,7 @@ class PostgresScheduleBook:
     @asynccontextmanager
     async def take_due(self, now: datetime) -> AsyncIterator[PostgresDueSchedule | None]:
         async with self._database.transaction() as connection:
-            row = await connection.fetchrow(SQL["take_due"], now)
-            yield None if row is None else PostgresDueSchedule(connection, _state(row))
+            yield await _first_readable(connection, now)
 
     @asynccontextmanager
     async def take(self, schedule: Schedule) -> AsyncIterator[PostgresDueSchedule]:
@@ -83,10 +94,7 @@ class PostgresScheduleBook:
             row = await connection.fetchrow(SQL["take"], schedule.tenant_id, schedule.name)
             if row is None:
                 raise ScheduleNotFoundError(f"no schedule named {schedule.name!r}")
-            yield PostgresDueSchedule(connection, _state(row))
-
-    async def postpone(self, schedule: Schedule, until: datetime, error_code: str) -> None:
-        await self._execute(SQL["postpone"], schedule, until, error_code)
+            yield _due(connection, row)
 
     async def list(self, tenant_id: str | None) -> Sequence[ScheduleState]:
         return await self._fetch(tenant_id, None)
@@ -108,11 +116,34 @@ class PostgresScheduleBook:
 
     async def _fetch(self, tenant_id: str | None, name: str | None) -> Sequence[ScheduleState]:
         async with self._database.acquire() as connection:
-            return [_state(row) for row in await connection.fetch(SQL["list_schedules"], tenant_id, name)]
+            rows = await connection.fetch(SQL["list_schedules"], tenant_id, name)
+        return [_state(row) for row in rows if _is_readable(row)]
 
     async def _execute(self, statement: str, schedule: Schedule, *arguments: object) -> None:
         async with self._database.acquire() as connection:
             await connection.execute(statement, schedule.tenant_id, schedule.name, *arguments)
+
+
+async def _first_readable(connection: Connection, now: datetime) -> PostgresDueSchedule | None:
+    """What another release wrote is put off, not tried first each second: the others would never have their turn."""
+    while (row := await connection.fetchrow(SQL["take_due"], now)) is not None:
+        if _is_readable(row):
+            return _due(connection, row)
+        await connection.execute(SQL["put_off"], row["tenant_id"], row["name"], now + UNREADABLE_WAIT)
+    return None
+
+
+def _due(connection: Connection, row: asyncpg.Record) -> PostgresDueSchedule:
+    return PostgresDueSchedule(connection, _state(row), is_tenant_disabled=row["tenant_disabled"])
+
+
+def _is_readable(row: asyncpg.Record) -> bool:
+    try:
+        _state(row)
+    except (QuireError, LookupError, TypeError, ValueError) as error:
+        log.error("schedule_unreadable", schedule=row["name"], error=f"{type(error).__name__}: {error}")
+        return False
+    return True
 
 
 def _definition(schedule: Schedule) -> dict[str, Any]:

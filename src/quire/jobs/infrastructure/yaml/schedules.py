@@ -7,13 +7,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from quire.jobs.application.storable_json import flaw_of
 from quire.jobs.domain.schedules.schedule import MISSED_MAX, MissedPolicy, OverlapPolicy, Schedule
 from quire.jobs.domain.schedules.timing import LONGEST_SECONDS, SHORTEST_SECONDS, Cron, Interval, Timing
 from quire.jobs.infrastructure.yaml.located_file import LocatedFile, open_located
 from quire.jobs.infrastructure.yaml.policy_schema import KindName, Name, Strict
-from quire.kernel import QuireError
+from quire.kernel import QuireError, canonical_json
 
 FILE = "schedules.yaml"
+TenantId = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$")]
 ScheduleName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,62}$")]
 
 
@@ -22,7 +24,7 @@ class ScheduleItem(Strict):
     cron: Annotated[str, Field(max_length=200)] | None = None
     zone: Annotated[str, Field(max_length=60)] = "UTC"
     every_seconds: Annotated[float, Field(ge=SHORTEST_SECONDS, le=LONGEST_SECONDS)] | None = None
-    tenant: Annotated[str, Field(min_length=1, max_length=100)] = "default"
+    tenant: TenantId = "default"
     payload: dict[str, Any] = Field(default_factory=dict)
     queue: Name | None = None
     missed: MissedPolicy = MissedPolicy.ONCE
@@ -51,13 +53,24 @@ def _schedule(file: LocatedFile[SchedulesFile], name: str, item: ScheduleItem) -
         tenant_id=item.tenant,
         kind=item.kind,
         timing=_timing(file, name, item),
-        payload=item.payload,
+        payload=_payload(file, name, item),
         queue=item.queue,
         missed=item.missed,
         missed_max=item.missed_max,
         overlap=item.overlap,
         grace_seconds=item.grace_seconds,
     )
+
+
+def _payload(file: LocatedFile[SchedulesFile], name: str, item: ScheduleItem) -> dict[str, Any]:
+    """YAML knows values that JSON does not, such as dates without quotes."""
+    try:
+        flaw = flaw_of(item.payload, canonical_json(item.payload))
+    except QuireError as error:
+        flaw = error.detail
+    if flaw is not None:
+        raise file.refusal(["schedules", name, "payload"], flaw)
+    return item.payload
 
 
 def _timing(file: LocatedFile[SchedulesFile], name: str, item: ScheduleItem) -> Timing:

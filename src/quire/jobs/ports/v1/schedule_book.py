@@ -21,6 +21,12 @@ class DueSchedule(Protocol):
     def submissions(self) -> SubmissionStore:
         """What it stores SHALL commit with the ticks, or not at all."""
 
+    @property
+    def is_tenant_disabled(self) -> bool: ...
+
+    def step(self) -> AbstractAsyncContextManager[None]:
+        """What is written inside SHALL be undone when it raises; what was written before stays."""
+
     async def is_last_job_unfinished(self) -> bool: ...
 
     async def begin(self, tick_at: datetime) -> bool:
@@ -29,7 +35,10 @@ class DueSchedule(Protocol):
     async def note(self, tick: Tick) -> None:
         """What became of a tick that was begun."""
 
-    async def move_on(self, handled_until: datetime, next_at: datetime | None) -> None: ...
+    async def move_on(
+        self, handled_until: datetime, next_at: datetime | None, error_code: str | None = None
+    ) -> None:
+        """It SHALL be due again at `next_at`. `error_code`: why ticks after `handled_until` could not be enqueued."""
 
 
 class ScheduleBook(Protocol):
@@ -41,17 +50,15 @@ class ScheduleBook(Protocol):
         others are forgotten. May be repeated by every process."""
 
     def take_due(self, now: datetime) -> AbstractAsyncContextManager[DueSchedule | None]:
-        """A transaction with one due schedule that no other process holds; None when there is none."""
+        """A transaction with one due schedule that no other process holds; None when there is none. One that this
+        release cannot read SHALL not keep it from the others."""
 
     def take(self, schedule: Schedule) -> AbstractAsyncContextManager[DueSchedule]:
         """The same with this one, due or not; waits for whoever holds it.
         SHALL raise ScheduleNotFoundError when it is gone."""
 
-    async def postpone(self, schedule: Schedule, until: datetime, error_code: str) -> None:
-        """Its tick could not be enqueued for now; it SHALL be due again at `until`."""
-
     async def list(self, tenant_id: str | None) -> Sequence[ScheduleState]:
-        """By name; of every tenant when None."""
+        """By name; of every tenant when None. Without those that this release cannot read."""
 
     async def get(self, name: str, tenant_id: str | None) -> ScheduleState | None: ...
 

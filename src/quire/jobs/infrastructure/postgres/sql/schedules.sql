@@ -26,13 +26,17 @@ WHERE NOT EXISTS (
 
 -- name: take_due
 -- Purpose: one schedule whose tick has come. $1 now. Locks: its row; skips those that others hold.
-SELECT tenant_id, name, definition, handled_until, next_at, paused_at, paused_by, last_error_code FROM schedules
+SELECT s.tenant_id, s.name, s.definition, s.handled_until, s.next_at, s.paused_at, s.paused_by, s.last_error_code,
+       EXISTS (SELECT 1 FROM tenants n WHERE n.id = s.tenant_id AND n.disabled_at IS NOT NULL) AS tenant_disabled
+FROM schedules s
 WHERE paused_at IS NULL AND next_at <= $1
 ORDER BY next_at LIMIT 1 FOR UPDATE SKIP LOCKED
 
 -- name: take
 -- Purpose: one schedule by name, due or not. $1 tenant, $2 name. Locks: its row; waits for who holds it.
-SELECT tenant_id, name, definition, handled_until, next_at, paused_at, paused_by, last_error_code FROM schedules
+SELECT s.tenant_id, s.name, s.definition, s.handled_until, s.next_at, s.paused_at, s.paused_by, s.last_error_code,
+       EXISTS (SELECT 1 FROM tenants n WHERE n.id = s.tenant_id AND n.disabled_at IS NOT NULL) AS tenant_disabled
+FROM schedules s
 WHERE tenant_id = $1 AND name = $2 FOR UPDATE
 
 -- name: last_job_unfinished
@@ -55,13 +59,14 @@ UPDATE schedule_ticks SET outcome = $4, job_id = $5, error_code = $6
 WHERE tenant_id = $1 AND schedule = $2 AND tick_at = $3
 
 -- name: move_on
--- Purpose: the ticks up to $3 are dealt with. $4 next tick. Locks: the row, held since it was taken.
-UPDATE schedules SET handled_until = $3, next_at = $4, last_error_code = NULL, updated_at = now()
+-- Purpose: the ticks up to $3 are dealt with. $4 when to look again, $5 why later ones are still due, or NULL.
+-- Locks: the row, held since it was taken.
+UPDATE schedules SET handled_until = $3, next_at = $4, last_error_code = $5, updated_at = now()
 WHERE tenant_id = $1 AND name = $2
 
--- name: postpone
--- Purpose: look at a schedule again at $3; its ticks stay due. $4 error code. Locks: the row.
-UPDATE schedules SET next_at = $3, last_error_code = $4, updated_at = now() WHERE tenant_id = $1 AND name = $2
+-- name: put_off
+-- Purpose: look at a schedule again at $3. $1 tenant, $2 name. Locks: the row, held since it was taken.
+UPDATE schedules SET next_at = $3, updated_at = now() WHERE tenant_id = $1 AND name = $2
 
 -- name: list_schedules
 -- Purpose: schedules with their newest tick. $1 tenant or NULL, $2 name or NULL. Locks: none.
