@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -63,6 +64,14 @@ async def test_a_schedule_run_now_enqueues_a_job_that_a_worker_does(office: Offi
     shown = (await operator.get("/schedules/nightly")).json()
     assert [entry["job_id"] for entry in shown["ticks"]] == [tick["job_id"]]
     assert shown["last_job_state"] == "succeeded"
+
+
+async def test_a_schedule_run_many_times_at_once_holds_no_other_caller_up(office: Office) -> None:
+    operator = await office.caller("olga", "operator", "acme")
+    runs = [asyncio.create_task(operator.post("/schedules/nightly/run")) for _ in range(40)]
+    answers = [await run for run in runs]
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({answer.json()["job_id"] for answer in answers}) == 40
 
 
 async def test_the_command_lists_shows_pauses_and_runs_them(office: Office, quire: QuireCommand) -> None:

@@ -60,7 +60,7 @@ async def run_schedule_now(book: ScheduleBook, intake: Intake, caller: Principal
     state = await _find(book, caller, name)
     announcement = Announcement()
     async with book.take(state.schedule) as taken:
-        at = await book.now()
+        at = await taken.now()
         await taken.begin(at)
         tick = await enqueue_tick(intake, taken, at, announcement)
         await taken.note(tick)

@@ -39,6 +39,10 @@ class PostgresDueSchedule:
         self.is_tenant_disabled = is_tenant_disabled
         self.submissions = PostgresSubmissionStore(JoinedDatabase(connection))
 
+    async def now(self) -> datetime:
+        moment: datetime = await self._connection.fetchval(SQL["database_now"])
+        return moment
+
     @asynccontextmanager
     async def step(self) -> AsyncIterator[None]:
         async with self._connection.transaction():

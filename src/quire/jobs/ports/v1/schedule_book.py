@@ -24,6 +24,10 @@ class DueSchedule(Protocol):
     @property
     def is_tenant_disabled(self) -> bool: ...
 
+    async def now(self) -> datetime:
+        """The database's clock. SHALL take no second connection: callers that hold this schedule's lock while they wait
+        for one, and others that wait for the lock with all the connections, would wait for each other."""
+
     def step(self) -> AbstractAsyncContextManager[None]:
         """What is written inside SHALL be undone when it raises; what was written before stays."""
 
