@@ -108,10 +108,7 @@ class Completer:
         return completion.accepted
 
     async def _write_returned(self, returned: Sequence[HandedBack]) -> None:
-        settled = [
-            await self._persist(lambda item=item: self._settle_return(item))  # type: ignore[misc]
-            for item in returned
-        ]
+        settled = [await self._settle_return(item) for item in returned]
         back = [item for item in settled if isinstance(item, HandedBack)]
         await self._write(back, self._store.hand_back, lambda item: item, JobState.QUEUED)
         letters = [item for item in settled if isinstance(item, DeadLetter)]
@@ -120,9 +117,13 @@ class Completer:
         await self._write(letters, self._store.bury, lambda letter: letter.failed, JobState.FAILED)
 
     async def _settle_return(self, item: HandedBack) -> HandedBack | DeadLetter:
-        if item.deferral is None:
+        deferral = item.deferral
+        if deferral is None:
             return item
-        return await settle_deferral(item, item.deferral, self._policies, self._store)
+        try:
+            return await self._persist(lambda: settle_deferral(item, deferral, self._policies, self._store))
+        except OutcomeUnstorableError as error:
+            return _dead_letter(item, error)
 
     async def _write_failures(self, failures: Sequence[Failed]) -> None:
         verdicts: list[Verdict] = []
