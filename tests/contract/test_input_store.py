@@ -105,6 +105,22 @@ async def test_other_names_in_a_shared_directory_are_left_alone(tmp_path: Path) 
         await anext(aiter(store.read(UUID(link.stem))))
 
 
+async def test_other_names_in_the_storage_are_left_alone_and_hide_no_file(tmp_path: Path) -> None:
+    """Objects on a disk are plain files, so a person may lay one beside them."""
+    async with disk_storage(tmp_path / "storage") as storage:
+        await storage.ensure_ready(create=True)
+        store = StoredInputStore(storage)
+        ids = sorted(new_uuid7() for _ in range(3))
+        for job_id in ids:
+            await store.put(job_id, chunks(b"%PDF-"))
+        inputs = tmp_path / "storage" / "convert" / "inputs"
+        for name in ("0-notes.pdf", "1-notes.txt", f"{ids[1]}.pdf.bak", "zz.pdf"):
+            (inputs / name).write_text("hands off")
+        assert await kept(store) == ids
+        assert [file.job_id for file in await store.page(None, 1)] == ids[:1]
+        assert [file.job_id for file in await store.page(ids[0], 2)] == ids[1:]
+
+
 async def test_what_was_kept_before_the_place_changed_is_found_told_and_deleted(tmp_path: Path) -> None:
     async with disk_storage(tmp_path / "storage") as storage:
         before, now = StoredInputStore(storage), DirectoryInputStore(tmp_path / "now")

@@ -32,13 +32,26 @@ class StoredInputStore:
         await self._storage.delete(_key(job_id))
 
     async def page(self, after: UUID | None, limit: int) -> Sequence[KeptFile]:
-        listed = await self._storage.list(FOLDER, limit=limit, after=_key(after) if after else "")
-        return [_kept(item) for item in listed]
+        """Whole pages of our own files: a short one means the end to whoever asks."""
+        found: list[KeptFile] = []
+        place = _key(after) if after else ""
+        while len(found) < limit:
+            listed = await self._storage.list(FOLDER, limit=limit, after=place)
+            found += [kept for item in listed if (kept := _kept(item)) is not None]
+            if len(listed) < limit:
+                break
+            place = listed[-1].key
+        return found[:limit]
 
 
 def _key(job_id: UUID) -> str:
     return f"{FOLDER}{job_id}{SUFFIX}"
 
 
-def _kept(item: ListedObject) -> KeptFile:
-    return KeptFile(UUID(item.key.removeprefix(FOLDER).removesuffix(SUFFIX)), item.modified_at)
+def _kept(item: ListedObject) -> KeptFile | None:
+    """None for what somebody else put there: one strange name must not end every sweep."""
+    try:
+        job_id = UUID(item.key.removeprefix(FOLDER).removesuffix(SUFFIX))
+    except ValueError:
+        return None
+    return KeptFile(job_id, item.modified_at) if item.key == _key(job_id) else None
