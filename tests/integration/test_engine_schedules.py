@@ -11,6 +11,7 @@ import pytest
 from tests.integration.engine_fixture import claim_one, complete, enqueue_one, opened_engine, run_sql
 
 from quire.entrypoints.engine import Engine
+from quire.jobs import Handler, JobContext
 from quire.jobs.application.schedules.scheduler import Scheduler
 from quire.jobs.domain.schedules.schedule import MissedPolicy, OverlapPolicy, Schedule, TickOutcome
 from quire.jobs.domain.schedules.timing import Cron, Timing
@@ -190,6 +191,21 @@ async def test_a_payload_that_its_kind_cannot_read_is_refused_instead_of_failing
         (state,) = await book.list("acme")
         assert (state.last_outcome, state.last_error_code) == (TickOutcome.REFUSED, "PAYLOAD_UNDECODABLE")
         assert await run_sql(engine, "SELECT count(*) FROM jobs") == [(0,)]
+
+
+async def test_a_tick_that_fails_in_a_way_nobody_thought_of_stops_no_other(dsn: str, data_dir: Path) -> None:
+    async def never(payload: object, context: JobContext) -> None:
+        raise AssertionError("it is never enqueued")
+
+    clock = TestClock()
+    odd = Handler("test.odd_schema", never, schema={"type": "no such type"})
+    async with opened_engine(dsn, data_dir, handlers=[odd]) as engine:
+        early = Schedule("early", "acme", "test.odd_schema", Cron("1 * * * *"))
+        book, scheduler = await registered(engine, clock, early, hourly())
+        clock.go(hours=1)
+        await scheduler.act()
+        assert await run_sql(engine, "SELECT schedule FROM schedule_ticks") == [("hourly",)]
+        assert [state.last_error_code for state in await book.list(None)] == ["SCHEDULE_TICK_FAILED", None]
 
 
 async def test_a_schedule_that_this_release_cannot_read_stops_no_other(dsn: str, data_dir: Path) -> None:

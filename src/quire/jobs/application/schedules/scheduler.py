@@ -32,6 +32,7 @@ LOOK_SECONDS = 1.0
 # A tick that could not be enqueued for now, such as while its tenant's quota is full.
 POSTPONE_SECONDS = 15.0
 ROUND_MAX = 100
+TICK_FAILED = "SCHEDULE_TICK_FAILED"
 
 log = structlog.get_logger(__name__)
 
@@ -42,7 +43,7 @@ class _Dealt:
 
     schedule: Schedule
     ticks: Sequence[Tick]
-    refused: QuireError | None = None
+    refused: Exception | None = None
 
 
 class Scheduler:
@@ -97,8 +98,9 @@ class Scheduler:
                         tick = await self._enqueue(due, at, announcement)
                         await due.note(tick)
                         ticks.append(tick)
-            except QuireError as error:
-                await due.move_on(handled_until, now + timedelta(seconds=POSTPONE_SECONDS), error.code)
+            except Exception as error:
+                # Whatever it is: a schedule that is tried first each second would keep the others from their turn.
+                await due.move_on(handled_until, now + timedelta(seconds=POSTPONE_SECONDS), _code_of(error))
                 return _Dealt(schedule, ticks, error)
             handled_until = at
         await due.move_on(max(now, handled_until), next_tick(schedule.timing, now))
@@ -129,4 +131,14 @@ def _tell(dealt: _Dealt) -> None:
             outcome=tick.outcome,
         )
     if dealt.refused is not None:
-        log.warning("schedule_postponed", schedule=dealt.schedule.name, error_code=dealt.refused.code)
+        known = isinstance(dealt.refused, QuireError)
+        log.warning(
+            "schedule_postponed",
+            schedule=dealt.schedule.name,
+            error_code=_code_of(dealt.refused),
+            exc_info=None if known else dealt.refused,
+        )
+
+
+def _code_of(error: Exception) -> str:
+    return error.code if isinstance(error, QuireError) else TICK_FAILED

@@ -85,7 +85,10 @@ class PostgresScheduleBook:
                 now,
                 [next_tick(s.timing, now) for s in schedules],
             )
-            await connection.execute(SQL["forget_schedules"], tenants, names)
+            forgotten = await connection.fetch(SQL["forget_schedules"], tenants, names)
+        if forgotten:
+            # Meant, or a machine whose configuration is not that of the others: then their work has just stopped.
+            log.warning("schedules_forgotten", schedules=[row["name"] for row in forgotten])
 
     @asynccontextmanager
     async def take_due(self, now: datetime) -> AsyncIterator[PostgresDueSchedule | None]:

@@ -23,6 +23,7 @@ DELETE FROM schedules s
 WHERE NOT EXISTS (
     SELECT 1 FROM unnest($1::text[], $2::text[]) AS i(tenant_id, name)
     WHERE i.tenant_id = s.tenant_id AND i.name = s.name)
+RETURNING s.name
 
 -- name: take_due
 -- Purpose: one schedule whose tick has come. $1 now. Locks: its row; skips those that others hold.
