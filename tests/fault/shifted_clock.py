@@ -6,7 +6,10 @@ other way is checked by the test that uses this.
 
 from __future__ import annotations
 
+import json
+import os
 import signal
+import sys
 import time
 from types import FrameType
 
@@ -21,6 +24,8 @@ def shift_clock_on_signals() -> None:
     def jump(number: int, _frame: FrameType | None) -> None:
         nonlocal shift_seconds
         shift_seconds += _JUMPS[signal.Signals(number)]
+        line = {"event": "clock_jumped", "now": time.time()}
+        os.write(sys.stdout.fileno(), (json.dumps(line) + "\n").encode())
 
     time.time = lambda: real_time() + shift_seconds
     time.time_ns = lambda: real_time_ns() + shift_seconds * 1_000_000_000

@@ -24,7 +24,12 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def supervised(home: Path) -> Iterator[QuireUp]:
-    names = {"WORKER_LEASE_TTL_SEC": "2", "WORKER_RECLAIM_SEC": "0.3", "WORKER_CONCURRENCY": "8"}
+    names = {
+        "QUIRE_DIAGNOSTIC_KINDS": "true",
+        "WORKER_LEASE_TTL_SEC": "2",
+        "WORKER_RECLAIM_SEC": "0.3",
+        "WORKER_CONCURRENCY": "8",
+    }
     quire = QuireUp(home, environment=names)
     try:
         yield quire.wait_ready()
@@ -36,7 +41,9 @@ async def test_every_job_ends_once_while_each_process_of_quire_up_is_killed_in_t
     supervised: QuireUp, home: Path
 ) -> None:
     # The same database, storage and policies as the processes under the supervisor.
-    site = Site((home / "postgres.dsn").read_text().strip(), home, max_crashes=100)
+    storage = home / "artifacts"
+    names = {"QUIRE_STORAGE_URL": f"file:{storage}"}
+    site = Site((home / "postgres.dsn").read_text().strip(), home, max_crashes=100, environment=names)
     with Enqueuer(http_door(supervised.url, supervised.token), batch=10, pause_seconds=0.1) as client:
         await client.reaches(50)
         for program in VICTIMS:
@@ -46,7 +53,7 @@ async def test_every_job_ends_once_while_each_process_of_quire_up_is_killed_in_t
             await client.reaches(len(client.accepted) + 50)
     async with site.engine() as engine:
         await all_ended(engine)
-        report = await Auditor(engine, site.storage_dir, client.accepted).report()
+        report = await Auditor(engine, storage, client.accepted).report()
     assert report.states == {"succeeded": len(client.accepted)}, report.errors
     assert supervised.process.poll() is None
 

@@ -46,6 +46,7 @@ kinds:
   jobs.store: {queues: *all}
   test.call: {queues: [default, gateway]}
   test.record: {queues: *all}
+  test.hold: {queues: [default, fair, metered, gateway, medium, large, xlarge]}
   test.brief: {queue: brief, timeout_code: TEST_TIMEOUT}
   test.deferred: {queue: default, deferral_limit_seconds: 1}
   test.served: {queue: default, require_worker: true, unavailable_code: TEST_UNAVAILABLE}

@@ -23,7 +23,8 @@ def value(name: str, **labels: str) -> float:
 
 async def test_attempts_times_failures_and_claims_are_counted(dsn: str, tmp_path: Path) -> None:
     succeeded = {"kind": "jobs.echo", "outcome": "Succeeded"}
-    failed = {"kind": "jobs.fail", "error_code": "PAPER_JAM"}
+    # The code is the caller's own text, which is no label.
+    failed = {"kind": "jobs.fail", "error_code": "CALLERS_CODE"}
     before = (
         value("quire_job_attempts_total", **succeeded),
         value("quire_job_failures_total", **failed),

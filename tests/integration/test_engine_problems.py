@@ -27,7 +27,7 @@ from tests.integration.engine_fixture import (
 
 from quire.jobs import JobRequest
 from quire.jobs.application.sweeper import Sweeper
-from quire.jobs.domain.errors import JobStateConflictError, NewerJobExistsError
+from quire.jobs.domain.errors import JobStateConflictError, NewerJobExistsError, OutcomeUnstorableError
 from quire.jobs.domain.problem import ProblemFilter
 from quire.jobs.ports.v1.job_board import Sight
 from quire.runtime.telemetry import start_span
@@ -190,7 +190,7 @@ async def test_a_dead_letter_and_its_problem_are_written_together_or_not_at_all(
         job_id = await enqueue_one(engine)
         lease = await claim_one(engine, ANN)
         await run_sql(engine, "ALTER TABLE problems ADD CONSTRAINT no_room CHECK (false)")
-        with pytest.raises(Exception, match="no_room"):
+        with pytest.raises(OutcomeUnstorableError, match="CheckViolation"):
             await bury(engine, ANN, lease)
         assert (await job_of(engine, job_id)).state == "running"
         await run_sql(engine, "ALTER TABLE problems DROP CONSTRAINT no_room")

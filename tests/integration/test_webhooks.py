@@ -32,6 +32,7 @@ from tests.integration.engine_fixture import (
     bury,
     claim,
     claim_one,
+    claim_suspect,
     complete,
     engine_settings,
     enqueue,
@@ -174,8 +175,8 @@ async def test_every_way_a_job_can_end_is_told_once_and_signed(
     cancelled = await enqueue_one(engine)
     await engine.board.cancel(cancelled, EVERYTHING, "ann", force=True)
     lost = await enqueue_one(engine)
-    for _ in range(3):
-        await claim_one(engine, worker_id)
+    for claimed in (claim, claim, claim_suspect):
+        assert (await claimed(engine, worker_id)).leases
         await expire_lease(engine, lost)
         await engine.leases.reclaim(100)
     await run_sql(engine, "UPDATE jobs SET expires_at = now() - interval '1 s' WHERE id = $1", succeeded)
