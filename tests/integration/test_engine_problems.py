@@ -27,7 +27,12 @@ from tests.integration.engine_fixture import (
 
 from quire.jobs import JobRequest
 from quire.jobs.application.sweeper import Sweeper
-from quire.jobs.domain.errors import JobStateConflictError, NewerJobExistsError, OutcomeUnstorableError
+from quire.jobs.domain.errors import (
+    JobStateConflictError,
+    NewerJobExistsError,
+    OutcomeUnstorableError,
+    TenantQuotaError,
+)
 from quire.jobs.domain.problem import ProblemFilter
 from quire.jobs.ports.v1.job_board import Sight
 from quire.runtime.telemetry import start_span
@@ -54,6 +59,23 @@ async def test_a_problem_records_all_that_a_person_needs_to_decide(dsn: str, tmp
     assert problem.trace_id == span.trace_id
     assert "retries failed" in problem.recommendation
     assert (problem.user_decision, problem.decided_by, problem.decided_at) == (None, None, None)
+
+
+async def test_a_dead_letter_restarts_only_while_the_queued_quota_has_room(dsn: str, tmp_path: Path) -> None:
+    async with opened_engine(dsn, tmp_path) as engine:
+        dead = [await enqueue_one(engine, queue="quota") for _ in range(2)]
+        for lease in (await claim(engine, ANN, "quota")).leases:
+            await bury(engine, ANN, lease)
+        for _ in range(9):
+            await enqueue_one(engine, queue="quota")
+        first, second = [await problem_of(engine, job_id) for job_id in dead]
+        await engine.problems.retry(first, "ann")
+        with pytest.raises(TenantQuotaError):
+            await engine.problems.retry(second, "ann")
+        assert (await job_of(engine, dead[1])).state == "failed"
+        await complete(engine, ANN, await claim_one(engine, ANN, "quota"))
+        await engine.problems.retry(second, "ann")
+        assert (await job_of(engine, dead[1])).state == "queued"
 
 
 async def test_a_dead_letter_is_kept_ten_days_and_then_its_problem_closes_itself(

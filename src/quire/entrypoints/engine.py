@@ -160,7 +160,7 @@ def build_engine(
         submissions=submissions,
         leases=PostgresLeaseStore(database, policies),
         board=PostgresJobBoard(database),
-        problems=PostgresProblemLog(database),
+        problems=PostgresProblemLog(database, policies.queues),
         gate=PostgresIntegrationGate(database),
         registry=registry,
         artifacts=artifacts,

@@ -6,8 +6,9 @@ from uuid import UUID
 
 import asyncpg
 
-from quire.jobs.domain.errors import JobStateConflictError, NewerJobExistsError
+from quire.jobs.domain.errors import JobStateConflictError, NewerJobExistsError, TenantQuotaError
 from quire.jobs.domain.problem import DISCARD, RELEASED, RETRY, Problem, ProblemFilter
+from quire.jobs.domain.queue import QueuePolicies
 from quire.jobs.domain.state import JobState
 from quire.jobs.infrastructure.postgres.sql import load
 from quire.jobs.ports.v1.job_board import Sight
@@ -15,11 +16,13 @@ from quire.runtime.database import Connection, Database
 
 SQL = load("problems.sql")
 JOBS = load("jobs.sql")
+SUBMISSIONS = load("submissions.sql")
 
 
 class PostgresProblemLog:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, queues: QueuePolicies) -> None:
         self._database = database
+        self._queues = queues
 
     async def get(self, problem_id: UUID, sight: Sight) -> Problem | None:
         async with self._database.acquire() as connection:
@@ -51,6 +54,7 @@ class PostgresProblemLog:
         try:
             async with self._database.transaction() as connection:
                 await self._decide(connection, problem, RETRY, actor)
+                await self._check_room(connection, problem)
                 if not await self._restart(connection, problem.job_id, actor):
                     raise JobStateConflictError("the job is no longer a dead letter")
                 await self._release_dependants(connection, problem.job_id, actor)
@@ -66,6 +70,19 @@ class PostgresProblemLog:
     async def _decide(self, connection: Connection, problem: Problem, decision: str, actor: str) -> None:
         if await connection.fetchval(SQL["decide_problem"], problem.id, decision, actor) is None:
             raise JobStateConflictError("the problem is already decided", code="PROBLEM_ALREADY_DECIDED")
+
+    async def _check_room(self, connection: Connection, problem: Problem) -> None:
+        """A restart is queued like any other job: dead letters gathered over days must not get around the quota."""
+        policy = self._queues.queues.get(problem.queue)
+        queued_max = policy.tenant_queued_max if policy else None
+        if queued_max is None:
+            return
+        await connection.execute(SUBMISSIONS["lock_tenant_quota"], problem.tenant_id, problem.queue)
+        queued = await connection.fetchval(
+            SUBMISSIONS["count_tenant_queued"], problem.queue, problem.tenant_id, queued_max
+        )
+        if queued >= queued_max:
+            raise TenantQuotaError(f"queue {problem.queue!r} takes at most {queued_max} queued jobs a tenant")
 
     async def _restart(self, connection: Connection, job_id: UUID, actor: str) -> bool:
         """A job that still waits for others goes back to waiting; one of them dead means it cannot run yet."""

@@ -63,7 +63,8 @@ class ProblemLog(Protocol):
 
     async def retry(self, problem: Problem, actor: str) -> None:
         """SHALL restart the job and note the decision in one transaction, release what failed only because of it,
-        and raise NewerJobExistsError (nothing changed) when a newer job holds the key."""
+        and raise NewerJobExistsError (nothing changed) when a newer job holds the key, or TenantQuotaError when the
+        tenant has no room in the job's queue."""
         ...
 
     async def discard(self, problem: Problem, actor: str) -> None: ...
