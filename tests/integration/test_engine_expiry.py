@@ -165,6 +165,27 @@ async def test_bytes_that_cannot_be_deleted_do_not_stop_the_sweep_of_others(dsn:
     assert [rows[job_id] for job_id in (stuck, *others)] == ["succeeded", "expired", "expired"]
 
 
+async def test_more_bytes_than_a_few_that_cannot_be_deleted_do_not_stop_expiry_for_good(
+    dsn: str, tmp_path: Path
+) -> None:
+    """Someone moved folders to another disk and left links: these never go, and they are always due first."""
+    async with engine_at_work(dsn, tmp_path) as engine:
+        ids = await stored(engine, 20)
+        for job_id in ids[:12]:
+            folder = (tmp_path / "storage" / str((await job_of(engine, job_id)).artifact_key)).parent
+            folder.symlink_to(folder.rename(tmp_path / f"moved-{job_id}"))
+            await make_due(engine, job_id)
+        await make_due(engine, *ids[12:])
+        await run_sql(
+            engine,
+            "UPDATE jobs SET expires_at = expires_at - interval '1 hour' WHERE id = ANY ($1::uuid[])",
+            ids[:12],
+        )
+        await sweeper(engine).sweep()
+        left = await run_sql(engine, "SELECT count(*) FROM jobs WHERE state <> 'expired'")
+        assert left == [(12,)]
+
+
 async def test_bytes_of_a_dead_attempt_are_found_and_removed_and_those_of_a_live_one_are_not(
     dsn: str, tmp_path: Path
 ) -> None:

@@ -134,14 +134,15 @@ class Sweeper:
         return count, count == PRUNE_PAGE
 
     async def _delete_bytes(self, keys: Sequence[str]) -> set[str]:
-        """The keys whose bytes would not go. A few of them hold nobody up; many mean that the storage is down."""
+        """The keys whose bytes would not go. They hold nobody up: raises only where many were tried and none went,
+        which means that the storage is down."""
         kept: set[str] = set()
         for start in range(0, len(keys), DELETIONS_AT_ONCE):
             some = keys[start : start + DELETIONS_AT_ONCE]
             errors = await asyncio.gather(*(self._delete(key) for key in some))
             kept |= {key for key, error in zip(some, errors, strict=True) if error is not None}
             for error in errors:
-                if error is not None and len(kept) > KEPT_MAX:
+                if error is not None and len(kept) == start + len(some) > KEPT_MAX:
                     raise error
         return kept
 
