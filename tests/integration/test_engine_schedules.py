@@ -13,6 +13,7 @@ from tests.integration.engine_fixture import claim_one, complete, enqueue_one, o
 from quire.entrypoints.engine import Engine
 from quire.jobs import Handler, JobContext
 from quire.jobs.application.schedules.scheduler import Scheduler
+from quire.jobs.application.sweeper import Sweeper
 from quire.jobs.domain.schedules.schedule import MissedPolicy, OverlapPolicy, Schedule, TickOutcome
 from quire.jobs.domain.schedules.timing import Cron, Timing
 from quire.jobs.infrastructure.postgres.schedule_book import PostgresScheduleBook
@@ -261,8 +262,24 @@ async def test_old_ticks_are_forgotten_and_the_newest_of_each_schedule_stays(
             clock.go(hours=1)
             await scheduler.act()
         await run_sql(engine, "UPDATE schedule_ticks SET noted_at = now() - interval '31 days'")
-        await engine.expiry.tidy()
+        await Sweeper(
+            uuid4(), engine.registry, engine.expiry, engine.artifacts, engine.policies, 3600
+        ).sweep()
         assert [row[0] for row in await enqueued(engine)] == [clock.moment]
+
+
+async def test_one_sweep_forgets_all_old_ticks_however_many(dsn: str, data_dir: Path) -> None:
+    async with opened_engine(dsn, data_dir) as engine:
+        await run_sql(
+            engine,
+            "INSERT INTO schedule_ticks (tenant_id, schedule, tick_at, noted_at) "
+            "SELECT 'acme', 'often', now() - n * interval '1 s', now() - interval '31 days' "
+            "FROM generate_series(1, 25000) n",
+        )
+        await Sweeper(
+            uuid4(), engine.registry, engine.expiry, engine.artifacts, engine.policies, 3600
+        ).sweep()
+        assert await run_sql(engine, "SELECT count(*) FROM schedule_ticks") == [(1,)]
 
 
 @pytest.mark.parametrize(

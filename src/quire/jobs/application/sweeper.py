@@ -83,6 +83,7 @@ class Sweeper:
             "stray_artifacts": self._remove_strays,
             "pruned_events": self._prune_events,
             "pruned_jobs": self._prune_jobs,
+            "pruned_ticks": self._prune_ticks,
         }
         done = dict.fromkeys(left, 0)
         errors: list[QuireError] = []
@@ -131,6 +132,10 @@ class Sweeper:
 
     async def _prune_jobs(self) -> Page:
         count = await self._expiry.prune_jobs(self._policies.retention.job_days, PRUNE_PAGE)
+        return count, count == PRUNE_PAGE
+
+    async def _prune_ticks(self) -> Page:
+        count = await self._expiry.prune_ticks(PRUNE_PAGE)
         return count, count == PRUNE_PAGE
 
     async def _delete_bytes(self, keys: Sequence[str]) -> set[str]:

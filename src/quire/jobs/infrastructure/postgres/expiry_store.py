@@ -51,10 +51,14 @@ class PostgresExpiryStore:
         async with self._database.acquire() as connection:
             return int(await connection.fetchval(SQL["prune_jobs"], job_days, limit))
 
+    async def prune_ticks(self, limit: int) -> int:
+        async with self._database.acquire() as connection:
+            status = await connection.execute(SQL["prune_ticks"], limit)
+        return int(status.split()[-1])
+
     async def tidy(self) -> None:
         async with self._database.acquire() as connection:
             await connection.execute(SQL["prune_outcomes"])
-            await connection.execute(SQL["prune_ticks"])
             await connection.execute(SQL["mend_lines"])
             await connection.execute(WORKERS["forget_workers"])
 

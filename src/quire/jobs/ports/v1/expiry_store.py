@@ -39,6 +39,10 @@ class ExpiryStore(Protocol):
         """SHALL delete at most `limit` jobs that expired so long ago, with all that hangs on them."""
         ...
 
+    async def prune_ticks(self, limit: int) -> int:
+        """SHALL delete at most `limit` old ticks of schedules, and never the newest of one."""
+        ...
+
     async def tidy(self) -> None:
         """SHALL drop what is small and needs no pages: outcomes no breaker looks at, workers long gone."""
         ...

@@ -82,11 +82,11 @@ FROM (SELECT expires_at + make_interval(secs => $2 * 86400) AS due_at FROM jobs
       ORDER BY expires_at LIMIT $1) p
 
 -- name: prune_ticks
--- Purpose: forget old ticks of schedules; the newest of each stays, for overlap and for people.
+-- Purpose: forget old ticks of schedules; the newest of each stays, for overlap and for people. $1 limit.
 -- Locks: the deleted rows.
 DELETE FROM schedule_ticks WHERE ctid = ANY (ARRAY(
     SELECT t.ctid FROM schedule_ticks t
     WHERE t.noted_at < now() - interval '30 days'
       AND t.tick_at < (SELECT max(n.tick_at) FROM schedule_ticks n
                        WHERE n.tenant_id = t.tenant_id AND n.schedule = t.schedule)
-    LIMIT 10000))
+    LIMIT $1))
