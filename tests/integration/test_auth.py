@@ -23,6 +23,7 @@ from quire.entrypoints.migrate import migrate
 from quire.kernel import ForbiddenError, InvalidInputError, NotFoundError, UnauthenticatedError
 from quire.runtime.auth import (
     PLATFORM_SCOPE,
+    ROLES,
     TenantStore,
     TokenAuthenticator,
     TokenGrant,
@@ -408,6 +409,25 @@ async def test_command_line_refuses_what_does_not_fit(dsn: str, admin_token: str
         await command(tenant_command.app, dsn, "create", "fine", "--name", "n" * 201)
     codes = [caught.value.code for caught in (user, tenant, name)]
     assert codes == ["GRANT_INVALID", "TENANT_ID_INVALID", "TENANT_NAME_INVALID"]
+
+
+async def test_scope_or_role_that_does_not_exist_is_refused_with_those_that_do(
+    dsn: str, database: Database, admin: httpx.AsyncClient
+) -> None:
+    before = len(await TokenStore(database).page(None))
+    with pytest.raises(InvalidInputError) as caught:
+        await command(token_command.app, dsn, "create", "x", "--scope", "platfrom")
+    assert caught.value.code == "SCOPE_UNKNOWN"
+    assert caught.value.detail == "no scope 'platfrom'; there are: platform, raw_html"
+    answer = await admin.post("/tokens", json={"name": "n", "user": "u", "scopes": ["raw-html"]})
+    assert (answer.status_code, answer.json()["error_code"]) == (422, "SCOPE_UNKNOWN")
+    assert "there are: platform, raw_html" in answer.json()["detail"]
+    wrong_role = await admin.post("/tokens", json={"name": "n", "user": "u", "role": "amdin"})
+    assert (wrong_role.status_code, wrong_role.json()["error_code"]) == (422, "VALIDATION_FAILED")
+    assert all(role in wrong_role.json()["detail"] for role in ROLES)
+    code, _ = await command(token_command.app, dsn, "create", "x", "--role", "amdin")
+    assert code == 2
+    assert len(await TokenStore(database).page(None)) == before
 
 
 async def test_tenants_page_by_id(database: Database) -> None:

@@ -54,9 +54,10 @@ def test_a_worker_with_a_broken_policy_ends_with_one_line_and_no_traceback(
     assert "Traceback" not in done.stdout + done.stderr
 
 
-def test_a_worker_whose_patterns_match_no_queue_says_so(dsn: str, tmp_path: Path) -> None:
-    done = start_worker(dsn, tmp_path, write_config(tmp_path), WORKER_QUEUES="nothing_*")
+@pytest.mark.parametrize("queues", ["nothing_*", "default,nothing_*"])
+def test_a_worker_with_a_pattern_that_matches_no_queue_says_so(dsn: str, tmp_path: Path, queues: str) -> None:
+    done = start_worker(dsn, tmp_path, write_config(tmp_path), WORKER_QUEUES=queues)
     assert done.returncode == 1
     assert done.stderr.startswith("error: SETTINGS_INVALID: ")
-    assert "nothing_*" in done.stderr
+    assert "no queue matches 'nothing_*'; there are: brief, capped, default," in done.stderr
     assert "Traceback" not in done.stdout + done.stderr

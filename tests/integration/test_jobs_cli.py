@@ -171,6 +171,21 @@ async def test_queues_and_workers_are_listed_paused_and_resumed(office: Office, 
     assert (refused.code, refused.err.split(": ")[1]) == (1, "QUEUE_NOT_FOUND")
 
 
+async def test_commands_on_what_all_tenants_share_say_which_token_they_need(
+    office: Office, quire: QuireCommand
+) -> None:
+    operator = await office.caller("olga", "operator")
+    token = operator.headers["Authorization"].removeprefix("Bearer ")
+    for command in (["queues", "list"], ["queues", "pause", "default"], ["workers"]):
+        said = await quire(*command, QUIRE_TOKEN=token)
+        assert said.code == 1
+        assert said.err.startswith(
+            "error: SCOPE_REQUIRED: this needs the role operator and the scope platform. The token of QUIRE_TOKEN"
+        ), said.err
+        assert "quire token create NAME --role ROLE --scope SCOPE" in said.err
+    assert (await quire("problems", "list", QUIRE_TOKEN=token)).code == 0
+
+
 # Deciding
 
 

@@ -635,6 +635,23 @@ async def test_a_bad_request_creates_nothing(
     assert await run_sql(engine, "SELECT count(*) FROM webhook_subscriptions") == [(0,)]
 
 
+async def test_kinds_that_match_nothing_known_are_refused_with_those_that_exist(
+    engine: Engine, acme: httpx.AsyncClient, receiver: Receiver
+) -> None:
+    for kinds in (["rendr.*"], ["render.*", "convert.xlm"]):
+        refused = await acme.post("/webhooks", json={"url": receiver.url(), "kinds": kinds})
+        assert (refused.status_code, refused.json()["error_code"]) == (422, "WEBHOOK_KIND_UNKNOWN")
+        assert f"no kind matches {kinds[-1]!r}" in refused.json()["detail"]
+        assert "convert.xml" in refused.json()["detail"]
+        assert "render.pdf" in refused.json()["detail"]
+    assert await run_sql(engine, "SELECT count(*) FROM webhook_subscriptions") == [(0,)]
+    webhook = await subscribe(acme, receiver.url(), kinds=["render.*", "convert.xml"])
+    changed = await acme.patch(f"/webhooks/{webhook['id']}", json={"kinds": ["rendr.*"]})
+    assert (changed.status_code, changed.json()["error_code"]) == (422, "WEBHOOK_KIND_UNKNOWN")
+    kept = (await acme.get(f"/webhooks/{webhook['id']}")).json()
+    assert kept["kinds"] == ["render.*", "convert.xml"]
+
+
 async def test_old_settled_deliveries_and_orphans_are_pruned_and_owed_ones_stay(
     engine: Engine, acme: httpx.AsyncClient, receiver: Receiver
 ) -> None:

@@ -10,13 +10,14 @@ import structlog
 from quire.entrypoints.engine import read_policies, shipped_handlers
 from quire.entrypoints.shipped import shipped_dir
 from quire.jobs import Handler
+from quire.kernel import there_is
 from quire.render import KIND, RenderParts, render_handler
 from quire.render.domain.errors import UnsupportedPlatformError
 from quire.render.infrastructure.chromium import ChromiumOptions, ChromiumPrinter
 from quire.render.infrastructure.chromium.fingerprint import installed_fingerprint
 from quire.render.infrastructure.filesystem.template_store import FolderTemplateStore
 from quire.render.infrastructure.jinja.html_builder import JinjaHtmlBuilder
-from quire.runtime.settings import Settings
+from quire.runtime.settings import Settings, SettingsError
 
 RENDER_QUEUE = "render_pdf"
 
@@ -26,7 +27,12 @@ log = structlog.get_logger(__name__)
 def open_templates(settings: Settings) -> FolderTemplateStore:
     own = [settings.templates_dir] if settings.templates_dir is not None else []
     names = [name.strip() for name in settings.template_allowlist.split(",") if name.strip()]
-    return FolderTemplateStore([shipped_dir("templates"), *own], names)
+    store = FolderTemplateStore([shipped_dir("templates"), *own], names)
+    for name in names:
+        if name not in store.names():
+            known = there_is(store.found(), name)
+            raise SettingsError(f"PDF_TEMPLATE_ALLOWLIST: no template {name!r}; {known}")
+    return store
 
 
 def fleet_fingerprint(settings: Settings) -> str:

@@ -33,7 +33,11 @@ def webhook_desk(engine: Engine, settings: Settings) -> WebhookDesk:
 
     policy = _policy(settings)
     return WebhookDesk(
-        PostgresWebhookBook(engine.database), _sender(settings, policy), secret_box(settings), policy
+        book=PostgresWebhookBook(engine.database),
+        sender=_sender(settings, policy),
+        box=secret_box(settings),
+        policy=policy,
+        kinds=frozenset(handler.kind for handler in engine.handlers),
     )
 
 

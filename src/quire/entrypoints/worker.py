@@ -28,7 +28,7 @@ from quire.jobs.infrastructure.postgres.lease_store import PostgresLeaseRenewer,
 from quire.jobs.infrastructure.process.child_runner import ProcessGroupRunner
 from quire.jobs.infrastructure.process.solo_process import ChildSoloProcess
 from quire.jobs.ports.v1.worker_registry import WorkerCard
-from quire.kernel import UnavailableError
+from quire.kernel import UnavailableError, there_is
 from quire.runtime.database import Database
 from quire.runtime.garbage import settle_garbage
 from quire.runtime.settings import Settings, SettingsError
@@ -73,11 +73,16 @@ def build_worker(engine: Engine, settings: Settings, solo_command: Sequence[str]
 
 def _card(engine: Engine, settings: Settings) -> WorkerCard:
     patterns = [pattern.strip() for pattern in settings.worker_queues.split(",") if pattern.strip()]
+    for pattern in patterns:
+        # One that is misspelt beside one that is right would leave its queue to nobody, in silence.
+        if not engine.policies.queues.matching([pattern]):
+            known = there_is(engine.policies.queues.queues, pattern)
+            raise SettingsError(f"WORKER_QUEUES: no queue matches {pattern!r}; {known}")
     matching = engine.policies.queues.matching(patterns)
     able = convertible_queues(settings, servable_queues(settings, [queue.name for queue in matching]))
     queues = [queue for queue in matching if queue.name in able]
     if not queues:
-        raise SettingsError(f"WORKER_QUEUES: no queue matches {settings.worker_queues!r}")
+        raise SettingsError(f"WORKER_QUEUES: this machine can serve none of {settings.worker_queues!r}")
     return WorkerCard(
         id=uuid4(),
         host=socket.gethostname(),

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from quire.entrypoints.render import open_templates
 from quire.render.domain.errors import TemplateError
 from quire.render.infrastructure.filesystem import template_store
 from quire.render.infrastructure.filesystem.template_store import FolderTemplateStore
+from quire.runtime.settings import SettingsError, load_settings
 
 FILES = {
     "template.html": "<p>{{ name }}</p>",
@@ -82,6 +84,16 @@ def test_own_pack_stands_before_a_shipped_one_of_its_name(tmp_path: Path) -> Non
     write_pack(tmp_path / "shipped", template_html="shipped")
     write_pack(tmp_path / "own", template_html="own")
     assert store(tmp_path / "shipped", tmp_path / "own").pack("note").source == "own"
+
+
+def test_allowlist_that_names_no_template_is_refused_with_those_that_exist(tmp_path: Path) -> None:
+    write_pack(tmp_path)
+    known = {"PDF_TEMPLATE_ALLOWLIST": "note, invoice", "QUIRE_TEMPLATES_DIR": str(tmp_path)}
+    assert list(open_templates(load_settings(**known)).names()) == ["invoice", "note"]
+    with pytest.raises(
+        SettingsError, match=r"no template 'invocie'; there are: contract, invoice, note, receipt"
+    ):
+        open_templates(load_settings(**{**known, "PDF_TEMPLATE_ALLOWLIST": "note,invocie"}))
 
 
 @pytest.mark.parametrize("file", FILES)

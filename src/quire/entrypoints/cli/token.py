@@ -12,7 +12,7 @@ import typer
 
 from quire.entrypoints.cli.listing import AsJson, show_json, show_rows
 from quire.entrypoints.cli.with_database import with_database
-from quire.runtime.auth import DEFAULT_TENANT, Role, TenantStore, TokenGrant, TokenRecord, TokenStore
+from quire.runtime.auth import DEFAULT_TENANT, SCOPES, Role, TenantStore, TokenGrant, TokenRecord, TokenStore
 from quire.runtime.auth.token import TokenParts
 from quire.runtime.database import Database
 
@@ -41,7 +41,7 @@ def create(
     tenant: Annotated[str, typer.Option(help="Tenant id.")] = DEFAULT_TENANT,
     name: Annotated[str, typer.Option(help="What it is for.")] = "token",
     scope: Annotated[
-        list[str] | None, typer.Option(help="May be repeated; `platform` manages tenants.")
+        list[str] | None, typer.Option(help=f"May be repeated. One of {', '.join(SCOPES)}.")
     ] = None,
     days: Annotated[int | None, typer.Option(min=1, max=3650, help="Days until it expires.")] = None,
     as_json: AsJson = False,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from quire.jobs.domain.kind_pattern import check_kind_patterns
 from quire.jobs.domain.webhook import Subscription
 from quire.jobs.domain.webhook_signature import new_secret
 from quire.jobs.ports.v1.secret_box import SecretBox
@@ -30,8 +31,10 @@ async def create_webhook(
     caller: Principal,
     request: WebhookRequest,
     tenant_max: int,
+    known_kinds: Collection[str],
 ) -> tuple[Subscription, str]:
     """Checked now so that a mistake is told at once; checked again before every message, since names move."""
+    check_kind_patterns(request.kinds, known_kinds)
     await sender.check(request.url)
     subscription_id, secret = new_uuid7(), new_secret()
     new = NewSubscription(

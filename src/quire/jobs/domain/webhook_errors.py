@@ -35,6 +35,13 @@ class WebhookHostError(InvalidInputError):
     retryable = True
 
 
+class WebhookKindError(InvalidInputError):
+    """No kind of this installation is meant by a name or pattern: nothing would ever be sent."""
+
+    code = "WEBHOOK_KIND_UNKNOWN"
+    title = "A kind is not known"
+
+
 class WebhookDisabledError(ConflictError):
     code = "WEBHOOK_DISABLED"
     title = "The webhook is disabled"

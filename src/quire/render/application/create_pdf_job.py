@@ -18,10 +18,9 @@ from quire.render.domain.job_payload import RenderJob
 from quire.render.domain.render_options import PAPERS, RenderOptions
 from quire.render.domain.template_pack import TemplatePack
 from quire.render.ports.v1.template_store import TemplateStore
-from quire.runtime.auth import Principal
+from quire.runtime.auth import RAW_HTML_SCOPE, Principal
 
 KIND = "render.pdf"
-RAW_HTML_SCOPE = "raw_html"
 RAW_TEMPLATE = "raw_html"
 # So many flaws of a payload are named at once.
 FLAWS_MAX = 10

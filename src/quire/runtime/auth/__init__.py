@@ -4,7 +4,9 @@ from quire.runtime.auth.admin_token import ensure_admin_token
 from quire.runtime.auth.authenticator import Authenticator, TokenAuthenticator
 from quire.runtime.auth.principal import (
     PLATFORM_SCOPE,
+    RAW_HTML_SCOPE,
     ROLES,
+    SCOPES,
     Principal,
     Role,
 )
@@ -16,7 +18,9 @@ from quire.runtime.auth.usage_recorder import UsageRecorder
 __all__ = [
     "DEFAULT_TENANT",
     "PLATFORM_SCOPE",
+    "RAW_HTML_SCOPE",
     "ROLES",
+    "SCOPES",
     "Authenticator",
     "Principal",
     "Requirement",

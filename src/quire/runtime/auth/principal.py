@@ -12,6 +12,10 @@ ROLES: tuple[Role, ...] = ("user", "operator", "admin")
 
 # Manages tenants and acts across them; only the first admin token has it by default.
 PLATFORM_SCOPE = "platform"
+# Documents from HTML as sent, instead of from a template.
+RAW_HTML_SCOPE = "raw_html"
+# Every scope there is: a token gets no other, since a misspelt one would be a right that never works.
+SCOPES: tuple[str, ...] = (PLATFORM_SCOPE, RAW_HTML_SCOPE)
 
 
 @dataclass(frozen=True, slots=True)

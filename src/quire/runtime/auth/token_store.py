@@ -9,8 +9,8 @@ from typing import cast
 
 import asyncpg
 
-from quire.kernel import InvalidInputError, NotFoundError, new_uuid7
-from quire.runtime.auth.principal import Role
+from quire.kernel import InvalidInputError, NotFoundError, new_uuid7, there_is
+from quire.runtime.auth.principal import SCOPES, Role
 from quire.runtime.auth.token import TokenParts, mint_token
 from quire.runtime.database import Connection, Database
 
@@ -69,6 +69,12 @@ class TokenGrant:
     role: Role = "user"
     scopes: frozenset[str] = frozenset()
     expires_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        for scope in sorted(self.scopes - set(SCOPES)):
+            raise InvalidInputError(
+                f"no scope {scope[:60]!r}; {there_is(SCOPES, scope)}", code="SCOPE_UNKNOWN"
+            )
 
 
 class TokenStore:

@@ -56,6 +56,7 @@ class WebhookDesk:
     sender: WebhookSender
     box: SecretBox
     policy: WebhookPolicy
+    kinds: frozenset[str]
 
 
 def webhook_routes(desk: WebhookDesk) -> APIRouter:
@@ -73,7 +74,9 @@ def _add_subscription_routes(router: APIRouter, desk: WebhookDesk) -> None:
         """The answer holds the signing secret; nothing can show it again."""
         wanted = WebhookRequest(**request.model_dump())
         limit = desk.policy.subscriptions_per_tenant
-        created, secret = await create_webhook(desk.book, desk.sender, desk.box, caller, wanted, limit)
+        created, secret = await create_webhook(
+            desk.book, desk.sender, desk.box, caller, wanted, limit, desk.kinds
+        )
         return _with_secret(WebhookView.model_validate(created), secret)
 
     @router.get("/webhooks", name="list_webhooks")
@@ -98,7 +101,7 @@ def _add_subscription_routes(router: APIRouter, desk: WebhookDesk) -> None:
         for name in ("event_types", "kinds"):
             values[name] = None if values[name] is None else tuple(dict.fromkeys(values[name]))
         changed = await change_webhook(
-            desk.book, desk.sender, caller, webhook_id, SubscriptionChange(**values)
+            desk.book, desk.sender, caller, webhook_id, SubscriptionChange(**values), desk.kinds
         )
         return WebhookView.model_validate(changed)
 

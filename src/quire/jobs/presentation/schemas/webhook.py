@@ -15,7 +15,9 @@ Description = Annotated[str, Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$
 EventTypes = Annotated[list[EventType], Field(min_length=1, max_length=6)]
 Kinds = Annotated[
     list[Annotated[str, Field(max_length=100, pattern=r"^[a-z][a-z0-9_]*\.(\*|[a-z][a-z0-9_]*)$")]],
-    Field(max_length=50, description="Only these: exact kinds or `context.*`. Empty: all."),
+    Field(
+        max_length=50, description="Only these: exact kinds or `context.*`, each of which exists. Empty: all."
+    ),
 ]
 
 

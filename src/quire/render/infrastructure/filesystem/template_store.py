@@ -45,10 +45,16 @@ class FolderTemplateStore:
             for name in sorted(set(allowlist))
             if NAME.fullmatch(name)
         }
+        self._roots = tuple(roots)
         self._packs: dict[tuple[str, str], TemplatePack] = {}
 
     def names(self) -> Sequence[str]:
         return [name for name in self._places if self._folder(name) is not None]
+
+    def found(self) -> frozenset[str]:
+        """Every pack there is, on the allowlist or not."""
+        folders = (folder for root in self._roots if root.is_dir() for folder in root.iterdir())
+        return frozenset(folder.name for folder in folders if folder.is_dir() and NAME.fullmatch(folder.name))
 
     def versions(self, name: str) -> Sequence[str]:
         folder = self._allowed_folder(name)
