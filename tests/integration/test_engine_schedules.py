@@ -252,6 +252,22 @@ async def test_a_changed_schedule_starts_over_and_a_removed_one_is_gone(dsn: str
         assert len(await enqueued(engine)) == 2
 
 
+async def test_workers_with_old_and_new_files_that_start_together_do_not_trip_each_other(
+    dsn: str, data_dir: Path
+) -> None:
+    """As in an upgrade: each process registers what its own file says, and the last one stands."""
+
+    def file(n: int) -> list[Schedule]:
+        return [hourly(f"s{i}", Cron(f"{n} * * * *")) for i in range(n % 3, 60)]
+
+    async with opened_engine(dsn, data_dir) as engine:
+        book = PostgresScheduleBook(engine.database)
+        for _ in range(5):
+            await asyncio.gather(*(book.register(file(n), START) for n in range(8)))
+        minutes = {state.schedule.timing for state in await book.list(None)}
+        assert len(minutes) == 1
+
+
 async def test_old_ticks_are_forgotten_and_the_newest_of_each_schedule_stays(
     dsn: str, data_dir: Path
 ) -> None:

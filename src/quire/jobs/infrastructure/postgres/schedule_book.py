@@ -77,6 +77,7 @@ class PostgresScheduleBook:
     async def register(self, schedules: Sequence[Schedule], now: datetime) -> None:
         tenants, names = [s.tenant_id for s in schedules], [s.name for s in schedules]
         async with self._database.transaction() as connection:
+            await connection.execute(SQL["lock_registration"])
             await connection.execute(
                 SQL["register_schedules"],
                 tenants,

@@ -4,6 +4,11 @@
 -- Purpose: the clock that every process shares. Locks: none.
 SELECT clock_timestamp()
 
+-- name: lock_registration
+-- Purpose: processes register one at a time: those with different files would update and delete each other's rows in
+--   different orders. Locks: transaction-scoped advisory lock, released at commit.
+SELECT pg_advisory_xact_lock(hashtextextended('quire schedules', 7))
+
 -- name: register_schedules
 -- Purpose: the configured schedules, one element each. A new definition starts over at $4, so that its timing makes up
 --   for nothing; an unchanged one keeps its place.
