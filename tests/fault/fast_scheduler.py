@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 import uvloop
 
 from quire.entrypoints.engine import open_engine
+from quire.jobs.application.schedules.enqueue_tick import TickIntake
 from quire.jobs.application.schedules.scheduler import Scheduler
 from quire.jobs.domain.schedules.schedule import MissedPolicy, Schedule
 from quire.jobs.domain.schedules.timing import Cron
@@ -45,7 +46,7 @@ async def main() -> None:
         clock = fast_clock(book, datetime.fromisoformat(os.environ["TEST_STARTED_AT"]))
         await book.register(SCHEDULES, await clock())
         print(json.dumps({"event": "ticking"}), flush=True)
-        await Scheduler(book, engine.intake, look_seconds=0.02, now=clock).run()
+        await Scheduler(book, TickIntake(engine.intake, {}), look_seconds=0.02, now=clock).run()
 
 
 if __name__ == "__main__":

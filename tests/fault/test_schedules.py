@@ -10,6 +10,7 @@ from tests.fault.fast_scheduler import BEGIN, SCHEDULES, fast_clock
 from tests.fault.processes import WorkerProcess, WorkerYard
 
 from quire.entrypoints.engine import Engine
+from quire.jobs.application.schedules.enqueue_tick import TickIntake
 from quire.jobs.application.schedules.scheduler import Scheduler
 from quire.jobs.infrastructure.postgres.schedule_book import PostgresScheduleBook
 
@@ -37,7 +38,7 @@ async def test_each_tick_is_enqueued_once_while_schedulers_are_killed_and_the_cl
     for process in processes:
         process.kill()
     by_processes = await _ticks(engine)
-    await Scheduler(book, engine.intake, now=clock).act()
+    await Scheduler(book, TickIntake(engine.intake, {}), now=clock).act()
 
     async with engine.database.acquire() as connection:
         rows = await connection.fetch("SELECT schedule, tick_at, job_id FROM schedule_ticks ORDER BY tick_at")

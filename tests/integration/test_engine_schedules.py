@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from tests.integration.engine_fixture import claim_one, complete, enqueue_one, opened_engine, run_sql
+from tests.integration.engine_fixture import (
+    claim_one,
+    complete,
+    engine_settings,
+    enqueue_one,
+    opened_engine,
+    run_sql,
+)
 
 from quire.entrypoints.engine import Engine
+from quire.entrypoints.schedules import tick_intake
+from quire.entrypoints.shipped import shipped_dir
 from quire.jobs import Handler, JobContext
+from quire.jobs.application.schedules.enqueue_tick import TickIntake
 from quire.jobs.application.schedules.scheduler import Scheduler
 from quire.jobs.application.sweeper import Sweeper
 from quire.jobs.domain.schedules.schedule import MissedPolicy, OverlapPolicy, Schedule, TickOutcome
@@ -19,6 +31,7 @@ from quire.jobs.domain.schedules.timing import Cron, Timing
 from quire.jobs.infrastructure.postgres.schedule_book import PostgresScheduleBook
 from quire.jobs.infrastructure.yaml.located_file import PolicyFileError
 from quire.jobs.infrastructure.yaml.schedules import load_schedules
+from quire.render import RenderJob
 from quire.runtime.telemetry import REGISTRY
 
 START = datetime(2026, 3, 28, 12, tzinfo=UTC)
@@ -48,7 +61,7 @@ async def registered(
 ) -> tuple[PostgresScheduleBook, Scheduler]:
     book = PostgresScheduleBook(engine.database)
     await book.register(schedules, clock.moment)
-    return book, Scheduler(book, engine.intake, now=clock.now)
+    return book, Scheduler(book, TickIntake(engine.intake, {}), now=clock.now)
 
 
 def ticks_counted() -> float:
@@ -63,7 +76,7 @@ async def test_each_tick_enqueues_one_job_however_many_schedulers_look(dsn: str,
     clock = TestClock()
     async with opened_engine(dsn, data_dir) as engine:
         book, _ = await registered(engine, clock, hourly(), hourly("minutely", Cron("* * * * *")))
-        schedulers = [Scheduler(book, engine.intake, now=clock.now) for _ in range(8)]
+        schedulers = [Scheduler(book, TickIntake(engine.intake, {}), now=clock.now) for _ in range(8)]
         for _ in range(6):
             clock.go(minutes=30)
             await asyncio.gather(*(scheduler.act() for scheduler in schedulers))
@@ -296,6 +309,33 @@ async def test_one_sweep_forgets_all_old_ticks_however_many(dsn: str, data_dir: 
             uuid4(), engine.registry, engine.expiry, engine.artifacts, engine.policies, 3600
         ).sweep()
         assert await run_sql(engine, "SELECT count(*) FROM schedule_ticks") == [(1,)]
+
+
+async def test_a_scheduled_document_is_resolved_when_its_tick_comes(dsn: str, data_dir: Path) -> None:
+    clock = TestClock()
+    sample = json.loads((shipped_dir("templates") / "receipt" / "1.0" / "sample.json").read_text())
+    right = Schedule(
+        "right", "acme", "render.pdf", Cron("0 * * * *"), {"template_name": "receipt", "payload": sample}
+    )
+    wrong = replace(right, name="wrong", payload={"template_name": "receipt", "payload": {}})
+    shapeless = replace(right, name="shapeless", payload={"template": "receipt"})
+    convert = Schedule("file", "acme", "convert.xml", Cron("0 * * * *"))
+    async with opened_engine(dsn, data_dir) as engine:
+        settings = engine_settings(dsn, data_dir)
+        book = PostgresScheduleBook(engine.database)
+        await book.register([convert, right, shapeless, wrong], clock.moment)
+        clock.go(hours=1)
+        await Scheduler(book, tick_intake(engine, settings), now=clock.now).act()
+        told = {s.schedule.name: (s.last_outcome, s.last_error_code) for s in await book.list("acme")}
+        assert told == {
+            "file": (TickOutcome.REFUSED, "KIND_NOT_SCHEDULABLE"),
+            "right": (TickOutcome.ENQUEUED, None),
+            "shapeless": (TickOutcome.REFUSED, "VALIDATION_FAILED"),
+            "wrong": (TickOutcome.REFUSED, "TEMPLATE_ERROR"),
+        }
+        ((payload,),) = await run_sql(engine, "SELECT payload FROM jobs")
+        assert isinstance(payload, dict)
+        assert RenderJob.from_payload(payload).template_name == "receipt"
 
 
 @pytest.mark.parametrize(

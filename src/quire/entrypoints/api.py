@@ -17,6 +17,7 @@ from quire.entrypoints.engine import Engine, open_engine
 from quire.entrypoints.migrate import head_revision
 from quire.entrypoints.pdf_desk import pdf_desk
 from quire.entrypoints.render import open_templates
+from quire.entrypoints.schedules import tick_intake
 from quire.entrypoints.webhooks import webhook_desk
 from quire.jobs import CompletionWatch
 from quire.jobs.application.decision_registry import DecisionRegistry
@@ -97,7 +98,9 @@ def assemble_api(settings: Settings, parts: ApiParts) -> FastAPI:
             template_routes(templates),
             convert_routes(conversion_desk(parts.engine, settings, parts.watch)),
             webhook_routes(webhook_desk(parts.engine, settings)),
-            schedule_routes(ScheduleRouteParts(PostgresScheduleBook(database), parts.engine.intake)),
+            schedule_routes(
+                ScheduleRouteParts(PostgresScheduleBook(database), tick_intake(parts.engine, settings))
+            ),
             token_routes(TokenStore(database)),
             tenant_routes(TenantStore(database)),
         ],

@@ -5,17 +5,29 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
 import structlog
 
 from quire.entrypoints.engine import Engine
+from quire.entrypoints.pdf_desk import render_desk
+from quire.entrypoints.render import open_templates
 from quire.entrypoints.shipped import shipped_dir
+from quire.jobs.application.schedules.enqueue_tick import TickIntake
 from quire.jobs.application.schedules.scheduler import Scheduler
 from quire.jobs.infrastructure.postgres.schedule_book import PostgresScheduleBook
 from quire.jobs.infrastructure.yaml.schedules import load_schedules
+from quire.render import KIND as RENDER_KIND
+from quire.render.presentation.scheduled_document import scheduled_document
 from quire.runtime.settings import Settings
 
 log = structlog.get_logger(__name__)
+
+
+def tick_intake(engine: Engine, settings: Settings) -> TickIntake:
+    """A document's template and renderer are those of its tick, so a schedule holds what `POST /pdf/jobs` takes."""
+    desk = render_desk(engine, settings, open_templates(settings))
+    return TickIntake(engine.intake, {RENDER_KIND: partial(scheduled_document, desk)})
 
 
 @asynccontextmanager
@@ -24,7 +36,7 @@ async def scheduler_running(
 ) -> AsyncIterator[None]:
     book = PostgresScheduleBook(engine.database)
     await book.register(load_schedules(settings.config_dir or shipped_dir("config")), await book.now())
-    task = asyncio.create_task(Scheduler(book, engine.intake).run(), name="scheduler")
+    task = asyncio.create_task(Scheduler(book, tick_intake(engine, settings)).run(), name="scheduler")
     task.add_done_callback(lambda ended: _ended(ended, on_death))
     try:
         yield

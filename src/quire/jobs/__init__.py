@@ -25,6 +25,7 @@ from quire.jobs.domain.errors import (
 from quire.jobs.domain.failure_advice import FailureAdvice
 from quire.jobs.domain.job import Artifact, Job, JobDetail, JobEvent, JobFilter, QueueDepth, Receipt
 from quire.jobs.domain.policies import Policies
+from quire.jobs.domain.schedules.schedule import Schedule
 from quire.jobs.domain.state import ENDED_STATES, JobState
 from quire.jobs.domain.transition import Transition
 from quire.jobs.infrastructure.yaml.policies import load_policies
@@ -62,6 +63,7 @@ __all__ = [
     "Policies",
     "QueueDepth",
     "Receipt",
+    "Schedule",
     "Sight",
     "Transition",
     "Worker",

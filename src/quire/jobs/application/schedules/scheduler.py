@@ -15,8 +15,8 @@ from datetime import datetime, timedelta
 import structlog
 
 from quire.jobs.application import metrics
-from quire.jobs.application.enqueue_jobs import Announcement, Intake
-from quire.jobs.application.schedules.enqueue_tick import enqueue_tick
+from quire.jobs.application.enqueue_jobs import Announcement
+from quire.jobs.application.schedules.enqueue_tick import TickIntake, enqueue_tick
 from quire.jobs.domain.schedules.schedule import (
     OverlapPolicy,
     Schedule,
@@ -50,7 +50,7 @@ class Scheduler:
     def __init__(
         self,
         book: ScheduleBook,
-        intake: Intake,
+        intake: TickIntake,
         *,
         look_seconds: float = LOOK_SECONDS,
         now: Callable[[], Awaitable[datetime]] | None = None,
@@ -82,7 +82,7 @@ class Scheduler:
             if due is None:
                 return False
             dealt = await self._deal(due, now, announcement)
-        announcement.send(self._intake)
+        announcement.send(self._intake.intake)
         _tell(dealt)
         return True
 

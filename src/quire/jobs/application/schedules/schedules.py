@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import islice
 
-from quire.jobs.application.enqueue_jobs import Announcement, Intake
-from quire.jobs.application.schedules.enqueue_tick import enqueue_tick
+from quire.jobs.application.enqueue_jobs import Announcement
+from quire.jobs.application.schedules.enqueue_tick import TickIntake, enqueue_tick
 from quire.jobs.domain.schedules.schedule import ScheduleNotFoundError, ScheduleState, Tick
 from quire.jobs.domain.schedules.timing import next_tick
 from quire.jobs.ports.v1.schedule_book import ScheduleBook
@@ -55,7 +55,7 @@ async def resume_schedule(book: ScheduleBook, caller: Principal, name: str) -> S
 
 
 @requires("operator")
-async def run_schedule_now(book: ScheduleBook, intake: Intake, caller: Principal, name: str) -> Tick:
+async def run_schedule_now(book: ScheduleBook, intake: TickIntake, caller: Principal, name: str) -> Tick:
     """One more job at once, paused or not; the regular ticks stay as they are."""
     state = await _find(book, caller, name)
     announcement = Announcement()
@@ -64,7 +64,7 @@ async def run_schedule_now(book: ScheduleBook, intake: Intake, caller: Principal
         await taken.begin(at)
         tick = await enqueue_tick(intake, taken, at, announcement)
         await taken.note(tick)
-    announcement.send(intake)
+    announcement.send(intake.intake)
     return tick
 
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from quire.jobs.domain.schedules.timing import Timing
-from quire.kernel import NotFoundError
+from quire.kernel import InvalidInputError, NotFoundError
 
 MISSED_MAX = 1_000
 
@@ -38,6 +38,11 @@ class TickOutcome(StrEnum):
 class ScheduleNotFoundError(NotFoundError):
     code = "SCHEDULE_NOT_FOUND"
     title = "No such schedule"
+
+
+class KindNotSchedulableError(InvalidInputError):
+    code = "KIND_NOT_SCHEDULABLE"
+    title = "No schedule can make jobs of this kind"
 
 
 @dataclass(frozen=True, slots=True)

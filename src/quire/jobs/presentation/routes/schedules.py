@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 
-from quire.jobs.application.enqueue_jobs import Intake
+from quire.jobs.application.schedules.enqueue_tick import TickIntake
 from quire.jobs.application.schedules.schedules import (
     list_schedules,
     next_ticks,
@@ -36,7 +36,7 @@ ScheduleName = Annotated[str, Path(min_length=1, max_length=100)]
 @dataclass(frozen=True, slots=True)
 class ScheduleRouteParts:
     book: ScheduleBook
-    intake: Intake
+    intake: TickIntake
 
 
 def schedule_routes(parts: ScheduleRouteParts) -> APIRouter:
