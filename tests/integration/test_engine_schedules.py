@@ -196,9 +196,13 @@ async def test_a_schedule_of_a_disabled_tenant_enqueues_nothing(dsn: str, data_d
 async def test_a_payload_that_its_kind_cannot_read_is_refused_instead_of_failing_each_time(
     dsn: str, data_dir: Path
 ) -> None:
+    async def never(payload: object, context: JobContext) -> None:
+        raise AssertionError("it is never enqueued")
+
     clock = TestClock()
-    async with opened_engine(dsn, data_dir) as engine:
-        short = Schedule("short", "acme", "convert.xml", Cron("0 * * * *"), payload={"template": "report"})
+    careful = Handler("test.careful", never, decode=lambda payload: payload["name"])
+    async with opened_engine(dsn, data_dir, handlers=[careful]) as engine:
+        short = Schedule("short", "acme", "test.careful", Cron("0 * * * *"), payload={"nam": "report"})
         book, scheduler = await registered(engine, clock, short)
         clock.go(hours=1)
         await scheduler.act()

@@ -64,14 +64,14 @@ def next_(
 @app.command("pause")
 @with_api
 def pause(api: ApiClient, name: Name, as_json: AsJson = False) -> None:
-    """Let a schedule tick no more until it is resumed."""
+    """Pause a schedule. Jobs that it enqueued go on."""
     _changed(api.post(f"/schedules/{name}/pause"), as_json)
 
 
 @app.command("resume")
 @with_api
 def resume(api: ApiClient, name: Name, as_json: AsJson = False) -> None:
-    """Let a paused schedule tick again from now on."""
+    """Resume a paused schedule. What it missed meanwhile is not made up for."""
     _changed(api.post(f"/schedules/{name}/resume"), as_json)
 
 
@@ -88,7 +88,7 @@ def _changed(schedule: Schedule, as_json: bool) -> None:
 
 
 def _show(schedules: Sequence[Schedule]) -> None:
-    table = Roster("schedule", "kind", "when", "next", "last", "job", "note", spare=("kind", "job", "last"))
+    table = Roster("schedule", "kind", "when", "next", "last", "job", "note", spare=("kind", "when", "last"))
     for schedule in schedules:
         table.add_row(
             schedule["name"],
@@ -107,6 +107,9 @@ def _show_one(schedule: Schedule) -> None:
     rows = [(name, str(schedule[name])) for name in names]
     rows += [("when", _when(schedule)), ("next", schedule["next_at"] or "never"), ("note", _note(schedule))]
     put(facts(row for row in rows if row[1]))
+    if not schedule["ticks"]:
+        typer.echo("no ticks yet")
+        return
     table = Roster("tick", "outcome", "job", "error")
     for tick in schedule["ticks"]:
         table.add_row(tick["at"], tick["outcome"], tick["job_id"] or "", tick["error_code"] or "")
@@ -120,5 +123,5 @@ def _when(schedule: Schedule) -> str:
 
 
 def _note(schedule: Schedule) -> str:
-    paused = f"paused by {schedule['paused_by']}" if schedule["paused_at"] else ""
+    paused = "paused" if schedule["paused_at"] else ""
     return ", ".join(filter(None, (paused, schedule["last_error_code"])))
