@@ -119,6 +119,8 @@ def test_first_start_shows_where_it_is_and_the_token_once(running: QuireUp) -> N
     assert running.url in running.output
     assert running.output.count(running.token) == 1
     assert str(running.data_dir) in running.output
+    # Every process of a first start lives: none dies over what another one has yet to make.
+    assert "next start in" not in running.output
 
 
 def test_every_secret_is_private(running: QuireUp) -> None:
