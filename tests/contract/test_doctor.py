@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from uuid import uuid4
 
@@ -9,7 +10,9 @@ import pytest
 from tests.contract.s3_server import S3Server
 from tests.fault.gateway_process import gateway_process
 
-from quire.entrypoints.doctor import Finding, check_workers, examine
+from quire.entrypoints.doctor import Finding, check_config, check_queues, check_workers, examine
+from quire.entrypoints.engine import read_policies
+from quire.entrypoints.shipped import shipped_dir
 from quire.jobs.infrastructure.postgres.job_board import PostgresJobBoard
 from quire.jobs.infrastructure.postgres.worker_registry import PostgresWorkerRegistry
 from quire.jobs.ports.v1.worker_registry import WorkerCard
@@ -19,6 +22,11 @@ from quire.runtime.settings import load_settings
 NO_SERVER = "http://127.0.0.1:1"
 OPEN_BREAKER = """INSERT INTO integrations (name, breaker) VALUES ('gateway', 'open')
 ON CONFLICT (name) DO UPDATE SET breaker = 'open', changed_at = now()"""
+
+QUEUED_JOB = """WITH job AS (INSERT INTO jobs (id, state, queue, kind, tenant_id, created_by, priority, payload)
+    VALUES (gen_random_uuid(), 'queued', 'default', 'jobs.noop', 'acme', 'ann', 0, '{}') RETURNING id)
+INSERT INTO job_lanes (job_id, queue, priority, run_at, tenant_id, tenant_lane)
+SELECT id, 'default', 0, now(), 'acme', false FROM job"""
 
 
 async def finding_of(part: str, tmp_path: Path, **names: str) -> Finding:
@@ -81,6 +89,57 @@ async def test_held_queue_is_named_with_what_it_waits_for(
         await connection.execute(OPEN_BREAKER)
     finding = await finding_of("queues", tmp_path, DATABASE_URL=dsn)
     assert (finding.status, "held" in finding.detail, "gateway" in finding.detail) == ("warn", True, True)
+
+
+async def test_queue_with_work_and_no_worker_is_named(dsn: str, database: Database, tmp_path: Path) -> None:
+    board = PostgresJobBoard(database)
+    await board.register_policies(read_policies(load_settings()))
+    finding = await finding_of("queues", tmp_path, DATABASE_URL=dsn)
+    assert finding.status == "ok"
+    async with database.acquire() as connection:
+        await connection.execute(QUEUED_JOB)
+    finding = await finding_of("queues", tmp_path, DATABASE_URL=dsn)
+    assert (finding.status, finding.detail) == ("warn", "no worker serves default (queued 1)")
+    assert "quire worker --queues" in finding.fix
+    await board.pause("default", "default/ann")
+    finding = await finding_of("queues", tmp_path, DATABASE_URL=dsn)
+    assert "no worker serves default (queued 1); paused: default (by default/ann since " in finding.detail
+    registry = PostgresWorkerRegistry(database)
+    card = WorkerCard(uuid4(), "host", 1, "1.0", ("default",), 1, 60.0)
+    await registry.register(card)
+    await registry.beat(card.id, 0, True)
+    # A beat counts for less than a second, so the check is asked alone.
+    assert "no worker" not in (await check_queues(database)).detail
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "told"),
+    [
+        (
+            "schedules.yaml",
+            'schedules:\n  nightly: {kind: jobs.noop, cron: "61 * * * *"}\n',
+            "schedules.yaml:2",
+        ),
+        ("webhooks.yaml", "version: 2\n", "webhooks.yaml:1"),
+    ],
+)
+async def test_mistake_in_any_policy_file_is_named_with_its_line(
+    file: str, text: str, told: str, tmp_path: Path
+) -> None:
+    config_dir = tmp_path / "config"
+    shutil.copytree(shipped_dir("config"), config_dir)
+    assert check_config(load_settings(QUIRE_CONFIG_DIR=str(config_dir))).status == "ok"
+    (config_dir / file).write_text(text)
+    finding = check_config(load_settings(QUIRE_CONFIG_DIR=str(config_dir)))
+    assert (finding.status, finding.detail.partition(":")[0]) == ("fail", "CONFIG_INVALID")
+    assert told in finding.detail
+
+
+async def test_schema_of_a_newer_release_is_fit(dsn: str, database: Database, tmp_path: Path) -> None:
+    async with database.acquire() as connection:
+        await connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    finding = await finding_of("schema", tmp_path, DATABASE_URL=dsn)
+    assert (finding.status, finding.detail.partition(",")[0]) == ("ok", "at 9999")
 
 
 async def test_a_sweep_that_falls_behind_is_named_with_its_backlog(

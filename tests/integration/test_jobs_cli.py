@@ -171,6 +171,18 @@ async def test_queues_and_workers_are_listed_paused_and_resumed(office: Office, 
     assert (refused.code, refused.err.split(": ")[1]) == (1, "QUEUE_NOT_FOUND")
 
 
+async def test_queue_with_work_and_no_worker_is_noted(office: Office, quire: QuireCommand) -> None:
+    assert "no worker" not in (await quire("queues", "list")).out
+    job_id = await submit(office.admin)
+    assert "no worker" in (await quire("queues", "list")).out
+    waited = await quire("jobs", "wait", job_id, "--timeout", "0.2")
+    assert waited.code == 5
+    assert f"{job_id} waits: no live worker serves its queue, default" in waited.err
+    await office.start_worker(WORKER_QUEUES="default")
+    await ended(office.admin, job_id)
+    assert "no worker" not in (await quire("queues", "list")).out
+
+
 async def test_commands_on_what_all_tenants_share_say_which_token_they_need(
     office: Office, quire: QuireCommand
 ) -> None:

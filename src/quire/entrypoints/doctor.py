@@ -6,11 +6,13 @@ import asyncio
 import platform
 import shutil
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
+
+import asyncpg
 
 from quire.entrypoints.brokers import broker_name, open_messenger
 from quire.entrypoints.convert import can_convert, open_gateway_client
@@ -19,11 +21,16 @@ from quire.entrypoints.engine import read_policies
 from quire.entrypoints.home import Home
 from quire.entrypoints.migrate import applied_revision, head_revision
 from quire.entrypoints.render import can_print, open_templates
+from quire.entrypoints.shipped import shipped_dir
 from quire.jobs.application.gauge_refresher import BACKLOG_MAX
 from quire.jobs.application.sweeper import STRAY_SECONDS
+from quire.jobs.domain.job import QueueDepth
 from quire.jobs.domain.policies import RetentionPolicy
 from quire.jobs.infrastructure.postgres.expiry_store import PostgresExpiryStore
+from quire.jobs.infrastructure.postgres.job_board import PostgresJobBoard
 from quire.jobs.infrastructure.postgres.worker_registry import PostgresWorkerRegistry
+from quire.jobs.infrastructure.yaml.schedules import load_schedules
+from quire.jobs.infrastructure.yaml.webhook_policy import load_webhook_policy
 from quire.kernel import QuireError
 from quire.render.infrastructure.chromium import ChromiumOptions, ChromiumPrinter
 from quire.runtime.database import Connection, Database, DatabaseRefusedError
@@ -49,6 +56,9 @@ DISK_FAIL_BYTES = 512 << 20
 UNMARKED_FIX = "the first start makes it; if this installation has finished jobs, mount their disk first"
 # So many sweeps in a row did not get to it.
 SWEEPS_MISSED = 3
+
+# known_queues: every queue that a process has registered; no locks.
+KNOWN_QUEUES = "SELECT name FROM queues ORDER BY name"
 
 # paused_queues: what is not claimed, and since when; no locks.
 PAUSED_QUEUES = "SELECT name, paused_by, paused_at FROM queues WHERE paused_at IS NOT NULL ORDER BY name"
@@ -90,10 +100,18 @@ def check_disk(data_dir: Path) -> Finding:
 
 def check_config(settings: Settings) -> Finding:
     try:
-        read_policies(settings)
+        _read_config(settings)
     except QuireError as error:
         return Finding("config", "fail", f"{error.code}: {error.detail}", "correct the file named above")
     return Finding("config", "ok", f"of {settings.config_dir or 'this release'}")
+
+
+def _read_config(settings: Settings) -> None:
+    """Every policy file that a process reads at start."""
+    config_dir = settings.config_dir or shipped_dir("config")
+    read_policies(settings)
+    load_schedules(config_dir)
+    load_webhook_policy(config_dir)
 
 
 async def check_broker(settings: Settings) -> Finding:
@@ -194,7 +212,7 @@ async def _check_database(settings: Settings) -> AsyncIterator[Finding]:
             yield schema
             if schema.status != "fail":
                 yield await check_workers(database)
-                yield await check_queues(connection)
+                yield await check_queues(database)
                 yield await check_sweep(database, settings)
     finally:
         await database.close()
@@ -243,6 +261,8 @@ async def check_schema(connection: Connection) -> Finding:
     applied = await applied_revision(connection)
     if applied == head:
         return Finding("schema", "ok", f"at {head}")
+    if applied is not None and applied > head:
+        return Finding("schema", "ok", f"at {applied}, newer than this release's {head}, which works with it")
     return Finding("schema", "fail", f"at {applied or 'nothing'}, newest is {head}", "run `quire migrate`")
 
 
@@ -253,17 +273,45 @@ async def check_workers(database: Database) -> Finding:
     return Finding("workers", "warn", "none alive: jobs wait", "start `quire up` or `quire worker`")
 
 
-async def check_queues(connection: Connection) -> Finding:
-    """A pause is somebody's decision and no fault, but work waits behind it, as it does while a queue is held."""
-    if held := await connection.fetch(UNWELL_INTEGRATIONS):
-        names = [f"{row['name']} (since {row['changed_at']:%F %R} UTC)" for row in held]
-        fix = "mend it; the queue goes on by itself"
-        return Finding("queues", "warn", f"jobs are held, since it does not answer: {', '.join(names)}", fix)
-    rows = await connection.fetch(PAUSED_QUEUES)
-    if not rows:
-        return Finding("queues", "ok", "none is paused or held")
-    names = [f"{row['name']} (by {row['paused_by']} since {row['paused_at']:%F %R} UTC)" for row in rows]
-    return Finding("queues", "warn", f"paused: {', '.join(names)}", "`quire queues resume NAME`")
+async def check_queues(database: Database) -> Finding:
+    """Why work stands still. A pause is somebody's decision and no fault, but work waits behind it all the same."""
+    async with database.acquire() as connection:
+        held = await connection.fetch(UNWELL_INTEGRATIONS)
+        paused = await connection.fetch(PAUSED_QUEUES)
+        known = [row["name"] for row in await connection.fetch(KNOWN_QUEUES)]
+    depths = await PostgresJobBoard(database).queue_depths(known)
+    reasons = [*_held(held), *_unserved(depths), *_paused(paused)]
+    if not reasons:
+        return Finding("queues", "ok", "none is paused, held or without a worker for its jobs")
+    details, fixes = zip(*reasons, strict=True)
+    return Finding("queues", "warn", "; ".join(details), "; ".join(fixes))
+
+
+# Each yields what stands still and how to mend it.
+def _held(rows: Sequence[asyncpg.Record]) -> Iterator[tuple[str, str]]:
+    if rows:
+        names = [f"{row['name']} (since {row['changed_at']:%F %R} UTC)" for row in rows]
+        detail = f"jobs are held, since it does not answer: {', '.join(names)}"
+        yield detail, "mend it; the queue goes on by itself"
+
+
+def _unserved(depths: Sequence[QueueDepth]) -> Iterator[tuple[str, str]]:
+    found = [depth for depth in depths if (depth.queued or depth.waiting) and not depth.live_workers]
+    if found:
+        names = [f"{depth.queue} ({_work_of(depth)})" for depth in found]
+        fix = f"start `quire worker --queues {','.join(depth.queue for depth in found)}`"
+        yield f"no worker serves {', '.join(names)}", fix
+
+
+def _work_of(depth: QueueDepth) -> str:
+    counts = {"queued": depth.queued, "waiting": depth.waiting}
+    return ", ".join(f"{name} {count}" for name, count in counts.items() if count)
+
+
+def _paused(rows: Sequence[asyncpg.Record]) -> Iterator[tuple[str, str]]:
+    if rows:
+        names = [f"{row['name']} (by {row['paused_by']} since {row['paused_at']:%F %R} UTC)" for row in rows]
+        yield f"paused: {', '.join(names)}", "`quire queues resume NAME`"
 
 
 async def check_sweep(database: Database, settings: Settings) -> Finding:

@@ -11,6 +11,7 @@ from quire.convert import accepting_convert_handler, log_transition
 from quire.entrypoints.brokers import open_broker
 from quire.entrypoints.convert import convert_policies
 from quire.entrypoints.dsn import find_dsn
+from quire.entrypoints.migrate import head_revision
 from quire.entrypoints.shipped import shipped_dir
 from quire.entrypoints.storage_adoption import adopt_storage
 from quire.jobs import (
@@ -39,6 +40,7 @@ from quire.render import accepting_handler, count_transition
 from quire.runtime.database import Database
 from quire.runtime.settings import Settings
 from quire.runtime.storage import StorageBackend, UrlSigner, open_storage
+from quire.runtime.telemetry import require_schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,7 @@ async def open_engine(
     inbox: Inbox | None = None,
 ) -> AsyncIterator[Engine]:
     """Opens database and storage and builds the parts; the caller starts the broker if it wants to be woken.
+    Refuses a database whose schema is older than this code (SCHEMA_BEHIND).
     `inbox`: where another program's consumer, not ours, puts what messages name."""
     policies = read_policies(settings)
     dsn = find_dsn(settings)
@@ -98,6 +101,7 @@ async def open_engine(
             by_key=by_key,
         )
         stack.push_async_callback(database.close)
+        await require_schema(database, head_revision())
         intake = database if by_key else await _open_intake(dsn, settings, application)
         stack.push_async_callback(intake.close)
         storage = await stack.enter_async_context(open_storage(settings, signer=signer))

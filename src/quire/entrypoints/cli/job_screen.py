@@ -72,7 +72,7 @@ def show_job(job: Job) -> None:
 
 def _facts(job: Job) -> Iterator[tuple[str, str]]:
     yield "queue", f"{job['queue']} ({job['size_class']})"
-    if told := pause_of(job):
+    if told := standstill_of(job):
         yield "", told
     yield "asked", f"{ago(job['created_at'])} by {job['created_by']} of tenant {job['tenant_id']}"
     if job["started_at"]:
@@ -98,13 +98,16 @@ def _facts(job: Job) -> Iterator[tuple[str, str]]:
         yield "result", _compact(job["result"])
 
 
-def pause_of(job: Job) -> str:
-    """Why a job stands still, when somebody paused its queue."""
-    # An older API does not say it.
-    if not job.get("queue_paused_at"):
-        return ""
-    since = ago(job["queue_paused_at"])
-    return f"its queue is paused, by {job['queue_paused_by']} {since}  (quire queues resume {job['queue']})"
+def standstill_of(job: Job) -> str:
+    """Why a job stands still: somebody paused its queue, or no worker serves it."""
+    # An older API says neither.
+    queue = job["queue"]
+    if job.get("queue_paused_at"):
+        since = ago(job["queue_paused_at"])
+        return f"its queue is paused, by {job['queue_paused_by']} {since}  (quire queues resume {queue})"
+    if job.get("queue_live_workers") == 0:
+        return f"no live worker serves its queue, {queue}  (quire worker --queues {queue})"
+    return ""
 
 
 def _fence(job: Job) -> str:

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
 from quire.entrypoints.api_client import ApiClient
 from quire.entrypoints.cli.exit_code import JOB_FAILED, NOT_ENDED
-from quire.entrypoints.cli.job_screen import pause_of
+from quire.entrypoints.cli.job_screen import standstill_of
 from quire.kernel import UnavailableError
 
 Job = dict[str, Any]
@@ -47,7 +47,7 @@ def _wait(
     api: ApiClient, job_id: str, deadline: float, progress: Progress, bar: TaskID, *, alone: bool, quiet: bool
 ) -> Job:
     out_since: float | None = None
-    told_pause = False
+    told = False
     while True:
         left = max(0.0, deadline - time.monotonic())
         try:
@@ -59,9 +59,9 @@ def _wait(
                 raise
             time.sleep(min(0.5, left))
             continue
-        if not told_pause and not quiet and (pause := pause_of(job)):
-            typer.echo(f"{job_id} waits: {pause}", err=True)
-            told_pause = True
+        if not told and not quiet and (why := standstill_of(job)):
+            typer.echo(f"{job_id} waits: {why}", err=True)
+            told = True
         if alone:
             _show_state(progress, bar, job)
         if job["state"] in ENDED or left <= 0:

@@ -75,4 +75,5 @@ def _show(queues: Sequence[dict[str, Any]], unwell: Collection[str] = ()) -> Non
 def _note(queue: dict[str, Any], unwell: Collection[str]) -> str:
     paused = f"paused by {queue['paused_by']}" if queue["paused_at"] else ""
     held = f"held: no answer from {queue['integration']}" if queue["integration"] in unwell else ""
-    return ", ".join(filter(None, (paused, held)))
+    unserved = "no worker" if (queue["queued"] or queue["waiting"]) and not queue["live_workers"] else ""
+    return ", ".join(filter(None, (paused, held, unserved)))

@@ -122,6 +122,8 @@ class JobDetail:
     artifact: Artifact | None = None
     pause: QueuePause | None = None
     """Of its queue, while the job is not started."""
+    live_workers: int | None = None
+    """How many serve its queue, while the job is not started."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from quire.runtime.telemetry.metric_shipper import metrics_shipped
 from quire.runtime.telemetry.metric_store import MetricStore
 from quire.runtime.telemetry.metrics import REGISTRY, added_up, render_metrics
 from quire.runtime.telemetry.metrics_server import MetricsServer, start_metrics_server
-from quire.runtime.telemetry.readiness import DatabaseReadiness
+from quire.runtime.telemetry.readiness import DatabaseReadiness, require_schema
 from quire.runtime.telemetry.trace import Span, current_trace_id, current_traceparent, start_span
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ __all__ = [
     "current_traceparent",
     "metrics_shipped",
     "render_metrics",
+    "require_schema",
     "start_metrics_server",
     "start_span",
 ]

@@ -24,6 +24,7 @@ INTEGRATIONS = load("integrations.sql")
 # Beside its key, which the job has, too.
 ARTIFACT_COLUMNS = ("artifact_job_id", "content_type", "filename", "size_bytes", "sha256", "seconds_left")
 DEPTH_LIMIT = 100_000
+UNSTARTED = (JobState.WAITING, JobState.QUEUED)
 DEPENDANT_KEEP_SECONDS = 10 * 86400.0
 
 
@@ -62,7 +63,8 @@ class PostgresJobBoard:
             depends_on = [row["depends_on"] for row in await connection.fetch(SQL["dependencies"], job_id)]
             artifact = await self._artifact(connection, job)
             pause = await self._pause(connection, job)
-        return JobDetail(job, events, depends_on, artifact, pause)
+            live_workers = await self._live_workers(connection, job)
+        return JobDetail(job, events, depends_on, artifact, pause, live_workers)
 
     async def outcome(self, job_id: UUID, sight: Sight, *, with_payload: bool = True) -> JobDetail | None:
         async with self._database.acquire() as connection:
@@ -77,10 +79,16 @@ class PostgresJobBoard:
         return JobDetail(_job(values), [], [], artifact)
 
     async def _pause(self, connection: Connection, job: Job) -> QueuePause | None:
-        if job.state not in (JobState.WAITING, JobState.QUEUED):
+        if job.state not in UNSTARTED:
             return None
         row = await connection.fetchrow(SQL["queue_pause"], job.queue)
         return QueuePause(*row) if row else None
+
+    async def _live_workers(self, connection: Connection, job: Job) -> int | None:
+        if job.state not in UNSTARTED:
+            return None
+        workers = await connection.fetch(WORKERS["live_workers"], PRESENCE_SECONDS)
+        return sum(job.queue in worker["queues"] for worker in workers)
 
     async def _artifact(self, connection: Connection, job: Job) -> Artifact | None:
         if job.artifact_key is None:

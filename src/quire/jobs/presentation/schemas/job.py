@@ -82,6 +82,9 @@ class JobDetailView(JobView):
         default=None, description="Since when nothing of its queue is claimed, while the job is not started."
     )
     queue_paused_by: str | None = None
+    queue_live_workers: int | None = Field(
+        default=None, description="How many workers serve its queue now, while the job is not started."
+    )
     timeline: list[EventView]
 
 
@@ -109,6 +112,7 @@ def job_detail_view(detail: JobDetail, problem_id: UUID | None, signed: Presigne
         problem_id=problem_id,
         queue_paused_at=detail.pause.paused_at if detail.pause else None,
         queue_paused_by=detail.pause.paused_by if detail.pause else None,
+        queue_live_workers=detail.live_workers,
         timeline=[EventView.model_validate(event) for event in detail.events],
     )
 
