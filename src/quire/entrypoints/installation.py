@@ -98,12 +98,16 @@ class Installation:
             return
         if time.monotonic() > self._ready_by:
             raise StartFailedError(f"not ready in {READY_TIMEOUT_SECONDS:.0f} s; see {self._home.logs}")
-        if self._address.is_ready():
+        if self._serves(token):
             self._is_ready = True
             write_private(self._home.api_url, self._address.url + "\n")
             welcome(self._home, self._address.url, token if self._first_start else None)
             if ready_path is not None:
                 announce(ready_path, self._address.url, token)
+
+    def _serves(self, token: str) -> bool:
+        """Work is accepted and somebody does it: the first command after the welcome must not be refused."""
+        return self._address.is_ready() and (not self._workers or self._address.has_workers(token))
 
     def _on_stop(self) -> None:
         seconds = self._settings.shutdown_grace_seconds

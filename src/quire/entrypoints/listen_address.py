@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import http.client
+import json
 import socket
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from quire.kernel import ConflictError
@@ -44,14 +46,24 @@ class ListenAddress:
 
     def is_ready(self) -> bool:
         """Whether /readyz answers 200 now."""
+        return self._body_of("/readyz") is not None
+
+    def has_workers(self, token: str) -> bool:
+        """Whether the API sees a live worker now."""
+        body = self._body_of("/workers", {"Authorization": f"Bearer {token}"})
+        return body is not None and bool(json.loads(body)["items"])
+
+    def _body_of(self, path: str, headers: Mapping[str, str] | None = None) -> bytes | None:
+        """None unless the answer is 200."""
         connection = http.client.HTTPConnection(
             _WILDCARDS.get(self.host, self.host), self.port, timeout=_PROBE_TIMEOUT_SECONDS
         )
         try:
-            connection.request("GET", "/readyz")
-            return connection.getresponse().status == 200
+            connection.request("GET", path, headers=dict(headers or {}))
+            answer = connection.getresponse()
+            return answer.read() if answer.status == 200 else None
         except (OSError, http.client.HTTPException):
-            return False
+            return None
         finally:
             connection.close()
 
