@@ -20,7 +20,7 @@ from quire.entrypoints.engine import open_engine as open_wiring
 from quire.entrypoints.migrate import migrate
 from quire.entrypoints.worker import build_worker
 from quire.jobs import Handler, JobContext, JobRequest, diagnostic_handlers, enqueue_jobs
-from quire.jobs.application.message_broker import MessageBroker
+from quire.jobs.application.brokers.message_broker import MessageBroker
 from quire.jobs.infrastructure.postgres.lease_store import PostgresLeaseStore
 from quire.runtime.garbage import settle_garbage
 from quire.runtime.settings import Settings, load_settings

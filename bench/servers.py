@@ -69,7 +69,7 @@ def redis() -> Iterator[str]:
 @contextlib.contextmanager
 def rabbitmq() -> Iterator[str]:
     """Its queues are durable and its messages persistent; it is started as the tests start it."""
-    from tests.broker_servers import RabbitServer
+    from tests.support.broker_servers import RabbitServer
 
     with scratch("rabbitmq") as directory:
         server = RabbitServer(directory)

@@ -26,7 +26,7 @@ from quire.jobs import AdmitAll, CompletionWatch, HandlerRegistry
 from quire.render.infrastructure.jinja.html_builder import JinjaHtmlBuilder
 from quire.runtime.auth import TokenStore, UsageRecorder
 from quire.runtime.database import Database
-from quire.runtime.http.contract_changes import incompatible_changes
+from quire.runtime.http.openapi.contract_changes import incompatible_changes
 from quire.runtime.settings import load_settings
 from quire.runtime.storage import open_storage, url_signer
 from quire.runtime.telemetry import InstallationMetrics, MetricStore

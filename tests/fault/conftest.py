@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-from tests.fault.gateway_process import GatewayProcess, gateway_process
-from tests.fault.processes import WorkerYard, worker_yard
-from tests.fault.site import Site
+from tests.support.gateway_process import GatewayProcess, gateway_process
+from tests.support.processes import WorkerYard, worker_yard
+from tests.support.site import Site
 
 from quire.entrypoints.engine import Engine
 

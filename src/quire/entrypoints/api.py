@@ -20,8 +20,8 @@ from quire.entrypoints.render import open_templates
 from quire.entrypoints.schedules import tick_intake
 from quire.entrypoints.webhooks import webhook_desk
 from quire.jobs import CompletionWatch
-from quire.jobs.application.decision_registry import DecisionRegistry
-from quire.jobs.application.gauge_refresher import GaugeRefresher
+from quire.jobs.application.problems.decision_registry import DecisionRegistry
+from quire.jobs.application.upkeep.gauge_refresher import GaugeRefresher
 from quire.jobs.infrastructure.postgres.schedule_book import PostgresScheduleBook
 from quire.jobs.presentation.routes import JobDesk, job_routers
 from quire.jobs.presentation.routes.schedules import ScheduleRouteParts, schedule_routes

@@ -11,9 +11,9 @@ from uuid import uuid4
 import structlog
 
 from quire.jobs import Broker
-from quire.jobs.application.inbox import Inbox
-from quire.jobs.application.message_broker import MessageBroker
-from quire.jobs.application.republisher import Republisher
+from quire.jobs.application.brokers.inbox import Inbox
+from quire.jobs.application.brokers.message_broker import MessageBroker
+from quire.jobs.application.brokers.republisher import Republisher
 from quire.jobs.infrastructure.postgres.broker import PostgresBroker
 from quire.jobs.infrastructure.postgres.outbox import PostgresOutbox
 from quire.jobs.ports.v1.messenger import Messenger

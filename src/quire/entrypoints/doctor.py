@@ -22,8 +22,8 @@ from quire.entrypoints.home import Home
 from quire.entrypoints.migrate import applied_revision, head_revision
 from quire.entrypoints.render import can_print, open_templates
 from quire.entrypoints.shipped import shipped_dir
-from quire.jobs.application.gauge_refresher import BACKLOG_MAX
-from quire.jobs.application.sweeper import STRAY_SECONDS
+from quire.jobs.application.upkeep.gauge_refresher import BACKLOG_MAX
+from quire.jobs.application.upkeep.sweeper import STRAY_SECONDS
 from quire.jobs.domain.job import QueueDepth
 from quire.jobs.domain.policies import RetentionPolicy
 from quire.jobs.infrastructure.postgres.expiry_store import PostgresExpiryStore

@@ -26,7 +26,7 @@ from quire.jobs import (
     load_policies,
     watch_transitions,
 )
-from quire.jobs.application.inbox import Inbox
+from quire.jobs.application.brokers.inbox import Inbox
 from quire.jobs.infrastructure.postgres.artifact_store import StoredArtifacts
 from quire.jobs.infrastructure.postgres.expiry_store import PostgresExpiryStore
 from quire.jobs.infrastructure.postgres.integration_gate import PostgresIntegrationGate

@@ -12,8 +12,8 @@ import structlog
 
 from quire.entrypoints.engine import Engine
 from quire.entrypoints.shipped import shipped_dir
-from quire.jobs.application.courier import Courier, CourierParts
-from quire.jobs.domain.webhook import WebhookPolicy
+from quire.jobs.application.webhooks.courier import Courier, CourierParts
+from quire.jobs.domain.webhooks.webhook import WebhookPolicy
 from quire.jobs.infrastructure.encryption.secret_box import AesGcmSecretBox
 from quire.jobs.infrastructure.http.webhook_sender import HttpWebhookSender
 from quire.jobs.infrastructure.postgres.webhook_book import PostgresWebhookBook

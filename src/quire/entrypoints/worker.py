@@ -20,9 +20,9 @@ from quire.entrypoints.render import servable_queues, worker_handlers
 from quire.entrypoints.schedules import scheduler_running
 from quire.entrypoints.webhooks import courier_running
 from quire.jobs import Handler, Worker, WorkerOptions, WorkerParts
-from quire.jobs.application.inbox import Inbox
-from quire.jobs.application.rescue_jobs import rescue_jobs
-from quire.jobs.application.running_job import RunningJob
+from quire.jobs.application.brokers.inbox import Inbox
+from quire.jobs.application.execution.rescue_jobs import rescue_jobs
+from quire.jobs.application.execution.running_job import RunningJob
 from quire.jobs.infrastructure.postgres.integration_gate import PostgresIntegrationGate
 from quire.jobs.infrastructure.postgres.lease_store import PostgresLeaseRenewer, PostgresLeaseStore
 from quire.jobs.infrastructure.process.child_runner import ProcessGroupRunner

@@ -13,7 +13,7 @@ import uvloop
 
 from quire.entrypoints.departure import run_and_leave
 from quire.entrypoints.worker import run_worker
-from quire.jobs.application.inbox import Inbox
+from quire.jobs.application.brokers.inbox import Inbox
 from quire.runtime.settings import Settings
 from quire.runtime.telemetry import configure_telemetry
 

@@ -3,17 +3,17 @@
 Register a `Handler` for a kind, accept work with `enqueue_jobs`, and a worker does it exactly once.
 """
 
-from quire.jobs.application.artifact_access import may_have_bytes
-from quire.jobs.application.cancel_job import cancel_job
-from quire.jobs.application.completion_watch import CompletionWatch
-from quire.jobs.application.enqueue_jobs import Intake, JobRequest, enqueue_jobs
-from quire.jobs.application.find_job_of_sha256 import find_job_of_sha256
-from quire.jobs.application.handler_registry import HandlerRegistry
-from quire.jobs.application.heed_stop import heed_stop
-from quire.jobs.application.list_jobs import list_jobs
-from quire.jobs.application.list_openable_jobs import list_openable_jobs
+from quire.jobs.application.execution.handler_registry import HandlerRegistry
+from quire.jobs.application.execution.heed_stop import heed_stop
+from quire.jobs.application.execution.worker import Worker, WorkerOptions, WorkerParts
+from quire.jobs.application.inspection.artifact_access import may_have_bytes
+from quire.jobs.application.inspection.cancel_job import cancel_job
+from quire.jobs.application.inspection.completion_watch import CompletionWatch
+from quire.jobs.application.inspection.find_job_of_sha256 import find_job_of_sha256
+from quire.jobs.application.inspection.list_jobs import list_jobs
+from quire.jobs.application.inspection.list_openable_jobs import list_openable_jobs
+from quire.jobs.application.intake.enqueue_jobs import Intake, JobRequest, enqueue_jobs
 from quire.jobs.application.transitions import watch_transitions
-from quire.jobs.application.worker import Worker, WorkerOptions, WorkerParts
 from quire.jobs.domain.errors import (
     JobDeferredError,
     JobError,

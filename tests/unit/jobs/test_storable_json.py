@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quire.jobs.application.payload_check import check_payload
-from quire.jobs.application.storable_json import DEEPEST, flaw_of
+from quire.jobs.application.intake.payload_check import check_payload
+from quire.jobs.application.intake.storable_json import DEEPEST, flaw_of
 from quire.jobs.domain.errors import PayloadTooLargeError, PayloadUndecodableError
 from quire.jobs.domain.job_key import job_key_of
 from quire.jobs.ports.v1.handler import Handler, JobContext

@@ -12,9 +12,9 @@ import pytest
 
 from quire.entrypoints.shipped import shipped_dir
 from quire.jobs.domain.retry import Backoff
-from quire.jobs.domain.webhook import TEST_EVENT, DeliveryState, Reply, WebhookPolicy, settle
-from quire.jobs.domain.webhook_errors import SecretUnreadableError, WebhooksUnavailableError
-from quire.jobs.domain.webhook_signature import new_secret, signed_headers
+from quire.jobs.domain.webhooks.webhook import TEST_EVENT, DeliveryState, Reply, WebhookPolicy, settle
+from quire.jobs.domain.webhooks.webhook_errors import SecretUnreadableError, WebhooksUnavailableError
+from quire.jobs.domain.webhooks.webhook_signature import new_secret, signed_headers
 from quire.jobs.infrastructure.encryption.secret_box import AesGcmSecretBox
 from quire.jobs.infrastructure.yaml.located_file import PolicyFileError
 from quire.jobs.infrastructure.yaml.webhook_policy import load_webhook_policy

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quire.jobs.domain.webhook_address import is_public
-from quire.jobs.domain.webhook_errors import WebhookUrlError
-from quire.jobs.domain.webhook_url import WebhookUrl, parse_webhook_url
+from quire.jobs.domain.webhooks.webhook_address import is_public
+from quire.jobs.domain.webhooks.webhook_errors import WebhookUrlError
+from quire.jobs.domain.webhooks.webhook_url import WebhookUrl, parse_webhook_url
 
 REFUSED_URLS = [
     "",

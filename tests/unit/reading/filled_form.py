@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.integration.hostile.parts import CATALOG, HELVETICA, one_page, stream, text
+from tests.support.hostile.parts import CATALOG, HELVETICA, one_page, stream, text
 
 FORM = b"/Type /XObject /Subtype /Form /BBox [0 0 200 20] /Resources << /Font << /F1 %s >> >>" % HELVETICA
 WRITTEN = text(b"Jane Doe", x=2, y=6)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 
 import pytest
-from tests.integration.hostile.parts import FLATE, one_page, stream, text
+from tests.support.hostile.parts import FLATE, one_page, stream, text
 from tests.unit.reading.filled_form import FORM, WRITTEN, form_with, page_with
 
 from quire.reading import PdfDamagedError, open_pdf

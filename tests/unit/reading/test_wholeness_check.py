@@ -5,8 +5,8 @@ from __future__ import annotations
 import zlib
 
 import pytest
-from tests.integration.hostile import bombs, structures
-from tests.integration.hostile.parts import CATALOG, FLATE, PAGES, WORDS, form, one_page, page, stream
+from tests.support.hostile import bombs, structures
+from tests.support.hostile.parts import CATALOG, FLATE, PAGES, WORDS, form, one_page, page, stream
 from tests.unit.convert.samples import sample
 
 from quire.convert.infrastructure.mappings.sample_pdf import assembled, sample_pdf

@@ -9,7 +9,7 @@ import typer
 from quire.entrypoints.cli.listing import AsJson, show_json
 from quire.entrypoints.cli.with_database import with_database
 from quire.entrypoints.webhooks import secret_box
-from quire.jobs.application.reseal_secrets import reseal_secrets
+from quire.jobs.application.webhooks.reseal_secrets import reseal_secrets
 from quire.jobs.infrastructure.postgres.webhook_book import PostgresWebhookBook
 from quire.runtime.settings import load_settings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Collection, Iterable
 
-from quire.jobs.domain.webhook_errors import WebhookKindError
+from quire.jobs.domain.webhooks.webhook_errors import WebhookKindError
 from quire.kernel import there_is
 
 

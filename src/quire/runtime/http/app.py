@@ -12,17 +12,17 @@ from starlette.middleware.cors import CORSMiddleware
 
 import quire
 from quire.runtime.auth import Authenticator
-from quire.runtime.http.authentication import NO_CODES, Authentication, OpenRoutes
-from quire.runtime.http.body_limit import BodyLimit, BodyLimitRule
-from quire.runtime.http.error_boundary import ErrorBoundary
 from quire.runtime.http.exception_handlers import install_exception_handlers
-from quire.runtime.http.openapi_document import openapi_document
-from quire.runtime.http.openapi_route import openapi_route
-from quire.runtime.http.rate_limit import RateLimit
-from quire.runtime.http.request_context import RequestContext
-from quire.runtime.http.request_metrics import RequestMetrics
-from quire.runtime.http.route_rights import refuse_undeclared
-from quire.runtime.http.security_headers import SecurityHeaders
+from quire.runtime.http.middleware.authentication import NO_CODES, Authentication, OpenRoutes
+from quire.runtime.http.middleware.body_limit import BodyLimit, BodyLimitRule
+from quire.runtime.http.middleware.error_boundary import ErrorBoundary
+from quire.runtime.http.middleware.rate_limit import RateLimit
+from quire.runtime.http.middleware.request_context import RequestContext
+from quire.runtime.http.middleware.request_metrics import RequestMetrics
+from quire.runtime.http.middleware.security_headers import SecurityHeaders
+from quire.runtime.http.openapi.document import openapi_document
+from quire.runtime.http.openapi.route_rights import refuse_undeclared
+from quire.runtime.http.routes.openapi import openapi_route
 from quire.runtime.http.strict_json import StrictRoute
 from quire.runtime.settings import Settings
 

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import compile_path
 
 from quire.kernel import QuireError, there_is
-from quire.runtime.http.allowed_fields import allowed_fields
+from quire.runtime.http.openapi.allowed_fields import allowed_fields
 from quire.runtime.http.problem_json import problem, problem_response
 
 ERRORS_SHOWN = 20

@@ -1,4 +1,4 @@
-"""The storage port: whole objects under keys. One contract suite (`tests/contract/test_storage.py`) runs over
+"""The storage port: whole objects under keys. One contract suite (`tests/contract/runtime/test_storage.py`) runs over
 every adapter. It refuses partial objects: a reader sees nothing, the old object or the new one.
 """
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from quire.jobs.application.enqueue_jobs import Announcement, Intake, JobRequest, enqueue_jobs
+from quire.jobs.application.intake.enqueue_jobs import Announcement, Intake, JobRequest, enqueue_jobs
 from quire.jobs.domain.errors import PayloadUndecodableError
 from quire.jobs.domain.schedules.schedule import KindNotSchedulableError, Schedule, Tick, TickOutcome
 from quire.jobs.ports.v1.schedule_book import DueSchedule

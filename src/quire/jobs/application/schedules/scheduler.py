@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from quire.jobs.application import metrics
-from quire.jobs.application.enqueue_jobs import Announcement
+from quire.jobs.application.intake.enqueue_jobs import Announcement
 from quire.jobs.application.schedules.enqueue_tick import TickIntake, enqueue_tick
 from quire.jobs.domain.schedules.schedule import (
     OverlapPolicy,

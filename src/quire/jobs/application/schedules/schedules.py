@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from itertools import islice
 
-from quire.jobs.application.enqueue_jobs import Announcement
+from quire.jobs.application.intake.enqueue_jobs import Announcement
 from quire.jobs.application.schedules.enqueue_tick import TickIntake, enqueue_tick
 from quire.jobs.domain.schedules.schedule import ScheduleNotFoundError, ScheduleState, Tick
 from quire.jobs.domain.schedules.timing import next_tick

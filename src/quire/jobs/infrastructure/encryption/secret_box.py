@@ -10,7 +10,7 @@ import os
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from quire.jobs.domain.webhook_errors import SecretUnreadableError, WebhooksUnavailableError
+from quire.jobs.domain.webhooks.webhook_errors import SecretUnreadableError, WebhooksUnavailableError
 
 _PURPOSE = b"quire webhook secrets v1"
 _VERSION = b"\x01"

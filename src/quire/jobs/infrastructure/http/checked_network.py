@@ -11,8 +11,8 @@ from functools import partial
 
 import httpcore
 
-from quire.jobs.domain.webhook_address import is_public
-from quire.jobs.domain.webhook_errors import WebhookAddressError, WebhookHostError
+from quire.jobs.domain.webhooks.webhook_address import is_public
+from quire.jobs.domain.webhooks.webhook_errors import WebhookAddressError, WebhookHostError
 
 # Name servers may be slow; they must not take the threads that storage works with.
 RESOLVER_THREADS = 8

@@ -14,9 +14,9 @@ import certifi
 import httpcore
 
 import quire
-from quire.jobs.domain.webhook import Reply
-from quire.jobs.domain.webhook_errors import WebhookHostError
-from quire.jobs.domain.webhook_url import WebhookUrl, parse_webhook_url
+from quire.jobs.domain.webhooks.webhook import Reply
+from quire.jobs.domain.webhooks.webhook_errors import WebhookHostError
+from quire.jobs.domain.webhooks.webhook_url import WebhookUrl, parse_webhook_url
 from quire.jobs.infrastructure.http.checked_network import CheckedNetwork
 from quire.kernel import QuireError
 

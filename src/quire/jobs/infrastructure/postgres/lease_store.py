@@ -15,12 +15,12 @@ from quire.jobs.domain.problem import recommend
 from quire.jobs.domain.queue import QueuePolicy
 from quire.jobs.domain.state import JobState
 from quire.jobs.domain.transition import Transition
+from quire.jobs.infrastructure.postgres.claims.named_claim import claim_named_jobs
+from quire.jobs.infrastructure.postgres.claims.ordered_claim import claim_in_order
+from quire.jobs.infrastructure.postgres.claims.suspect_claim import claim_suspect, suspect_queues
 from quire.jobs.infrastructure.postgres.dependants import fail_dependants, open_problems
-from quire.jobs.infrastructure.postgres.named_claim import claim_named_jobs
-from quire.jobs.infrastructure.postgres.ordered_claim import claim_in_order
 from quire.jobs.infrastructure.postgres.sql import load
 from quire.jobs.infrastructure.postgres.storable import storable
-from quire.jobs.infrastructure.postgres.suspect_claim import claim_suspect, suspect_queues
 from quire.jobs.ports.v1.lease_store import Claim, Completion, DeadLetter, Reclaimed, Retry
 from quire.kernel import QuireError
 from quire.runtime.database import NOTICE_SILENCE, Connection, Database, prepare_connection

@@ -7,15 +7,15 @@ from uuid import UUID
 
 import asyncpg
 
-from quire.jobs.domain.webhook import Delivery, DeliveryState, Subscription
-from quire.jobs.domain.webhook_errors import (
+from quire.jobs.domain.webhooks.webhook import Delivery, DeliveryState, Subscription
+from quire.jobs.domain.webhooks.webhook_errors import (
     DeliveryNotFoundError,
     WebhookDisabledError,
     WebhookLimitError,
     WebhookNotFoundError,
 )
 from quire.jobs.infrastructure.postgres.sql import load
-from quire.jobs.ports.v1.webhook_book import (
+from quire.jobs.ports.v1.webhooks.webhook_book import (
     LogPosition,
     NewSubscription,
     SealedSecrets,

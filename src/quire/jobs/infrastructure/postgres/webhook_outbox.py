@@ -7,9 +7,9 @@ from uuid import UUID
 
 import asyncpg
 
-from quire.jobs.domain.webhook import Settlement, WebhookPolicy
+from quire.jobs.domain.webhooks.webhook import Settlement, WebhookPolicy
 from quire.jobs.infrastructure.postgres.sql import load
-from quire.jobs.ports.v1.webhook_outbox import DueDelivery
+from quire.jobs.ports.v1.webhooks.webhook_outbox import DueDelivery
 from quire.runtime.database import Database
 
 SQL = load("webhooks.sql")

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from quire.jobs.application.storable_json import flaw_of
+from quire.jobs.application.intake.storable_json import flaw_of
 from quire.jobs.domain.schedules.schedule import MISSED_MAX, MissedPolicy, OverlapPolicy, Schedule
 from quire.jobs.domain.schedules.timing import LONGEST_SECONDS, SHORTEST_SECONDS, Cron, Interval, Timing
 from quire.jobs.infrastructure.yaml.located_file import LocatedFile, open_located

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from quire.jobs.domain.retry import Backoff
-from quire.jobs.domain.webhook import WebhookPolicy
+from quire.jobs.domain.webhooks.webhook import WebhookPolicy
 from quire.jobs.infrastructure.yaml.located_file import read_located
 from quire.jobs.infrastructure.yaml.policy_schema import Seconds, Strict
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Header, Response
 from fastapi.responses import JSONResponse
 
-from quire.jobs.application.find_artifact import find_artifact
+from quire.jobs.application.inspection.find_artifact import find_artifact
 from quire.jobs.domain.errors import ArtifactNotFoundError
 from quire.jobs.domain.job import Artifact, Job
 from quire.jobs.presentation.routes.desk import JobDesk

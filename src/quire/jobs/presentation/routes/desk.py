@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from quire.jobs.application.completion_watch import CompletionWatch
-from quire.jobs.application.decision_registry import DecisionRegistry
-from quire.jobs.application.enqueue_jobs import Intake
+from quire.jobs.application.inspection.completion_watch import CompletionWatch
+from quire.jobs.application.intake.enqueue_jobs import Intake
+from quire.jobs.application.problems.decision_registry import DecisionRegistry
 from quire.jobs.domain.policies import Policies
 from quire.jobs.ports.v1.broker import Broker
 from quire.jobs.ports.v1.integration_gate import IntegrationGate

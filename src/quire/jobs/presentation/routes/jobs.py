@@ -7,12 +7,12 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
 
-from quire.jobs.application.cancel_job import cancel_job
-from quire.jobs.application.list_jobs import list_jobs
-from quire.jobs.application.retry_job import retry_job
-from quire.jobs.application.show_job import show_job
-from quire.jobs.application.sign_artifact import sign_artifact
-from quire.jobs.application.submit_jobs import submit_jobs
+from quire.jobs.application.inspection.cancel_job import cancel_job
+from quire.jobs.application.inspection.list_jobs import list_jobs
+from quire.jobs.application.inspection.show_job import show_job
+from quire.jobs.application.inspection.sign_artifact import sign_artifact
+from quire.jobs.application.intake.submit_jobs import submit_jobs
+from quire.jobs.application.problems.retry_job import retry_job
 from quire.jobs.domain.job import JobDetail, JobFilter
 from quire.jobs.domain.state import JobState
 from quire.jobs.presentation.routes.desk import JobDesk

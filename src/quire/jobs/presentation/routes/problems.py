@@ -7,10 +7,10 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from quire.jobs.application.decide_problem import decide_problem
-from quire.jobs.application.decide_problems import DECIDE_MAX, decide_problems
-from quire.jobs.application.list_problems import list_problems
-from quire.jobs.application.show_problem import show_problem
+from quire.jobs.application.problems.decide_problem import decide_problem
+from quire.jobs.application.problems.decide_problems import DECIDE_MAX, decide_problems
+from quire.jobs.application.problems.list_problems import list_problems
+from quire.jobs.application.problems.show_problem import show_problem
 from quire.jobs.domain.problem import Problem, ProblemFilter
 from quire.jobs.presentation.routes.desk import JobDesk
 from quire.jobs.presentation.schemas.problem import (

@@ -6,11 +6,11 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path
 
-from quire.jobs.application.list_integrations import list_integrations
-from quire.jobs.application.list_queues import list_queues
-from quire.jobs.application.list_workers import list_workers
-from quire.jobs.application.pause_queue import pause_queue
-from quire.jobs.application.resume_queue import resume_queue
+from quire.jobs.application.operation.list_integrations import list_integrations
+from quire.jobs.application.operation.list_queues import list_queues
+from quire.jobs.application.operation.list_workers import list_workers
+from quire.jobs.application.operation.pause_queue import pause_queue
+from quire.jobs.application.operation.resume_queue import resume_queue
 from quire.jobs.presentation.routes.desk import JobDesk
 from quire.jobs.presentation.schemas.queue import (
     IntegrationList,

@@ -9,10 +9,10 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from quire.jobs.application.change_webhook import change_webhook
-from quire.jobs.application.create_webhook import WebhookRequest, create_webhook
-from quire.jobs.application.rotate_webhook_secret import rotate_webhook_secret
-from quire.jobs.application.webhooks import (
+from quire.jobs.application.webhooks.change_webhook import change_webhook
+from quire.jobs.application.webhooks.create_webhook import WebhookRequest, create_webhook
+from quire.jobs.application.webhooks.rotate_webhook_secret import rotate_webhook_secret
+from quire.jobs.application.webhooks.webhooks import (
     delete_webhook,
     list_deliveries,
     list_webhooks,
@@ -20,10 +20,10 @@ from quire.jobs.application.webhooks import (
     show_webhook,
     test_webhook,
 )
-from quire.jobs.domain.webhook import Delivery, DeliveryState, WebhookPolicy
-from quire.jobs.ports.v1.secret_box import SecretBox
-from quire.jobs.ports.v1.webhook_book import LogPosition, SubscriptionChange, WebhookBook
-from quire.jobs.ports.v1.webhook_sender import WebhookSender
+from quire.jobs.domain.webhooks.webhook import Delivery, DeliveryState, WebhookPolicy
+from quire.jobs.ports.v1.webhooks.secret_box import SecretBox
+from quire.jobs.ports.v1.webhooks.webhook_book import LogPosition, SubscriptionChange, WebhookBook
+from quire.jobs.ports.v1.webhooks.webhook_sender import WebhookSender
 from quire.jobs.presentation.schemas.webhook import (
     DeliveryView,
     RotationBody,

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from quire.jobs.application.decide_problems import DECIDE_MAX, Verdict
+from quire.jobs.application.problems.decide_problems import DECIDE_MAX, Verdict
 from quire.jobs.domain.problem import Problem
 from quire.kernel import InvalidInputError
 

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from quire.jobs.application.enqueue_jobs import BATCH_MAX, DEPENDENCIES_MAX, JobRequest
-from quire.jobs.application.submit_jobs import WantedJob
+from quire.jobs.application.intake.enqueue_jobs import BATCH_MAX, DEPENDENCIES_MAX, JobRequest
+from quire.jobs.application.intake.submit_jobs import WantedJob
 from quire.jobs.domain.job import Receipt
 from quire.jobs.domain.state import JobState
 from quire.kernel import InvalidInputError

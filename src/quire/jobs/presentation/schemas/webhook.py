@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from quire.jobs.domain.webhook import ENDING_EVENT_TYPES, DeliveryState, EventType
+from quire.jobs.domain.webhooks.webhook import ENDING_EVENT_TYPES, DeliveryState, EventType
 
 Url = Annotated[str, Field(min_length=1, max_length=2000, description="https, on the public internet.")]
 Description = Annotated[str, Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
