@@ -23,7 +23,7 @@ from quire.render.infrastructure.chromium.process_session import ProcessSession
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 NAMESPACES = ("user", "pid", "net")
-PROGRAM = Path(__file__).parent / "print_forever.py"
+PROGRAM = Path(__file__).parents[2] / "support" / "print_forever.py"
 
 ELEMENTS = """<!doctype html><html><head>
 <link rel=stylesheet href="{u}/css"><link rel=icon href="{u}/icon"><link rel=preload as=image href="{u}/preload">
