@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from functools import partial
 
 import structlog
 
@@ -13,12 +12,12 @@ from quire.entrypoints.engine import Engine
 from quire.entrypoints.pdf_desk import render_desk
 from quire.entrypoints.render import open_templates
 from quire.entrypoints.shipped import shipped_dir
+from quire.jobs import Schedule
 from quire.jobs.application.schedules.enqueue_tick import TickIntake
 from quire.jobs.application.schedules.scheduler import Scheduler
 from quire.jobs.infrastructure.postgres.schedule_book import PostgresScheduleBook
 from quire.jobs.infrastructure.yaml.schedules import load_schedules
 from quire.render import KIND as RENDER_KIND
-from quire.render.presentation.scheduled_document import scheduled_document
 from quire.runtime.settings import Settings
 
 log = structlog.get_logger(__name__)
@@ -27,7 +26,14 @@ log = structlog.get_logger(__name__)
 def tick_intake(engine: Engine, settings: Settings) -> TickIntake:
     """A document's template and renderer are those of its tick, so a schedule holds what `POST /pdf/jobs` takes."""
     desk = render_desk(engine, settings, open_templates(settings))
-    return TickIntake(engine.intake, {RENDER_KIND: partial(scheduled_document, desk)})
+
+    def document(schedule: Schedule) -> Mapping[str, object]:
+        # It brings the web framework along, which a worker without such a schedule never needs.
+        from quire.render.presentation.scheduled_document import scheduled_document
+
+        return scheduled_document(desk, schedule)
+
+    return TickIntake(engine.intake, {RENDER_KIND: document})
 
 
 @asynccontextmanager
